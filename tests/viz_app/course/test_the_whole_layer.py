@@ -52,8 +52,8 @@ def test_the_first_row_repeats_what_was_read() -> None:
 def test_the_last_layer_decides() -> None:
     assert right_options("last-layer") == ["low"]
     values = answered(LESSON, "last-layer", "low").values
-    assert float(values["largest"]) < 12
-    assert float(values["final"]) > 85
+    assert float(values["largest"]) < 0.12
+    assert float(values["final"]) > 0.85
 
 
 def test_two_layers_of_the_encoder_are_enough() -> None:
@@ -103,7 +103,6 @@ def test_the_second_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-all-layers").values["needed"] == 2, "as the step opens"
     assert answered(LESSON, "puzzle-all-layers", text="Where is the station?").values["needed"] == 1
     assert answered(LESSON, "puzzle-all-layers", text="My sister bought a new car last week.").outcome == "earlier"
-    assert answered(LESSON, "puzzle-all-layers", text="").outcome == "empty"
 
 
 def test_nouns_in_the_encoder_solve_the_third_puzzle() -> None:

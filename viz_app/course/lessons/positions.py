@@ -9,7 +9,7 @@ from viz_app.content.demonstrations import DEMONSTRATIONS
 from viz_app.content.examples import CAPTIONS, EVERYDAY
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import scores_by_distance_of
 from viz_app.services.position_tables import position_table
 from viz_app.services.translations import translation_of
@@ -80,7 +80,7 @@ def learned_properties(situation: Situation, answer: Answer) -> Verdict:
         {one.name for one in properties if not one.holds},
         apart=round(figures["unique"], 2),
         largest=round(figures["bounded"], 2),
-        spread=f"{100 * figures['consistent']:.0f}",
+        spread=figures["consistent"],
         last=int(figures["extends"]),
     )
 
@@ -94,8 +94,6 @@ def favourite_distance(situation: Situation, answer: Answer) -> Verdict:
 
 
 def changes_without(situation: Situation, _: Answer) -> Verdict:
-    if not situation.text.strip():
-        return Verdict(right=False, outcome="empty")
     seen, blind = with_and_without(situation, situation.text)
     outcome = "right" if seen != blind else "unchanged"
     return Verdict(right=seen != blind, outcome=outcome, values={"text": situation.text, "seen": seen, "blind": blind})
@@ -126,8 +124,6 @@ class SameAsAnother:
     other: str
 
     def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        if not situation.text.strip():
-            return Verdict(right=False, outcome="empty")
         wanted = translation_of(situation.key, self.other).text
         seen, blind = with_and_without(situation, situation.text)
         outcome = "seen-equal" if seen == wanted else "right" if blind == wanted else "blind-differs"
@@ -135,8 +131,10 @@ class SameAsAnother:
         return Verdict(right=outcome == "right", outcome=outcome, values=values)
 
 
-def on_positions(tab: str, checkpoint: str = "everyday-en-de", **more: str) -> dict[str, str]:
-    return {"checkpoint": checkpoint, "position_tab": tab, **more}
+def on_positions(
+    tab: str, checkpoint: str = "everyday-en-de", text: str = "The cat is black.", **more: str
+) -> dict[str, str]:
+    return {"checkpoint": checkpoint, "position_tab": tab, "text": text, **more}
 
 
 LESSON = Lesson(
@@ -154,7 +152,7 @@ LESSON = Lesson(
         Step(
             name="black-cat",
             page="positions",
-            choices=on_positions("sentence", text="The cat is black."),
+            choices=on_positions("sentence"),
             answer=OneOf(("stays", "changes")),
             check=stays_or_changes,
             target="text",
@@ -165,6 +163,7 @@ LESSON = Lesson(
             choices=on_positions("sentence", text="Where is the station?"),
             answer=Number(0, len(EXAMPLES), 1),
             check=count_examples,
+            outcomes=ESTIMATES,
             target="text",
             any_sentence=False,
         ),
@@ -174,6 +173,7 @@ LESSON = Lesson(
             choices=on_positions("waves"),
             answer=Number(0, 20, 0.1),
             check=full_turn,
+            outcomes=ESTIMATES,
             target="wavelengths",
         ),
         Step(
@@ -195,7 +195,7 @@ LESSON = Lesson(
         Step(
             name="learned",
             page="positions",
-            choices=on_positions("distances", "multi30k-de-en-words"),
+            choices=on_positions("distances", "multi30k-de-en-words", "Ein Hund rennt."),
             answer=OneOf(("unique", "bounded", "consistent", "extends")),
             check=learned_properties,
             target="distance",
@@ -214,7 +214,9 @@ LESSON = Lesson(
             choices=on_positions("sentence", text="I am tired."),
             answer=Action(),
             check=changes_without,
+            outcomes=("right", "unchanged"),
             target="text",
+            any_sentence=False,
             puzzle=True,
         ),
         Step(
@@ -223,7 +225,9 @@ LESSON = Lesson(
             choices=on_positions("sentence", text="My name is Anna."),
             answer=Action(),
             check=KeepsItsTranslation(words=4),
+            outcomes=("right", "short", "changed"),
             target="text",
+            any_sentence=False,
             puzzle=True,
         ),
         Step(
@@ -232,7 +236,9 @@ LESSON = Lesson(
             choices=on_positions("sentence", text="I love you."),
             answer=Action(),
             check=SameAsAnother("I love you."),
+            outcomes=("right", "seen-equal", "blind-differs"),
             target="text",
+            any_sentence=False,
             puzzle=True,
         ),
     ),

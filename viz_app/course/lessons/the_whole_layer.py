@@ -10,7 +10,7 @@ from model.analysis.station import Station
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.page_choices import run_of, whole_number
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
 from viz_app.services.translations import translation_of
 
@@ -81,8 +81,8 @@ def twice_as_large(situation: Situation, answer: Answer) -> Verdict:
 
 def count_units(situation: Situation, answer: Answer) -> Verdict:
     count, units = working_units(situation)
-    share = f"{100 * count / units:.1f}"
-    return estimated(answer, count, within=25, count=count, units=units, share=share, token=token_in(situation))
+    share, token = count / units, token_in(situation)
+    return estimated(answer, count, within=25, count=count, units=units, share=share, token=token)
 
 
 def first_row(situation: Situation, answer: Answer) -> Verdict:
@@ -102,8 +102,7 @@ def before_the_last_layer(situation: Situation, answer: Answer) -> Verdict:
     earlier, last = lens.written[-2], lens.written[-1]
     mean = float(earlier.mean())
     truth = "low" if mean < 0.2 else "half" if mean < 0.7 else "high"
-    shares = {"mean": mean, "largest": float(earlier.max()), "final": float(last.mean())}
-    return chosen(answer, {truth}, **{name: f"{100 * share:.1f}" for name, share in shares.items()})
+    return chosen(answer, {truth}, mean=mean, largest=float(earlier.max()), final=float(last.mean()))
 
 
 def layers_needed(readings: tuple[EarlyReading, ...]) -> int:
@@ -148,8 +147,6 @@ def earlier_words_decide(situation: Situation, _: Answer) -> Verdict:
 
 
 def needs_all_layers(situation: Situation, _: Answer) -> Verdict:
-    if not situation.text.strip():
-        return Verdict(right=False, outcome="empty")
     readings = early_readings_of(situation.key, situation.text)
     needed = layers_needed(readings)
     solved = needed == readings[-1].layers
@@ -203,6 +200,7 @@ LESSON = Lesson(
             choices=inside("stations", stack="decoder", station_layer="3", station_place="2", station_code="true"),
             answer=Number(0, 512, 1),
             check=count_units,
+            outcomes=ESTIMATES,
             target="stop_8",
         ),
         Step(
@@ -227,6 +225,7 @@ LESSON = Lesson(
             choices=inside("layers"),
             answer=Number(0, 3, 1),
             check=count_layers,
+            outcomes=ESTIMATES,
             target="lens",
         ),
         Step(
@@ -236,6 +235,7 @@ LESSON = Lesson(
             answer=PARTS,
             check=largest_part,
             target="contributions",
+            any_sentence=False,
         ),
         Step(
             name="who-ends",
@@ -244,6 +244,7 @@ LESSON = Lesson(
             answer=PARTS,
             check=largest_part,
             target="contributions",
+            any_sentence=False,
         ),
         Step(
             name="puzzle-earlier-words",
@@ -251,6 +252,7 @@ LESSON = Lesson(
             choices=inside("why", CAT, query="2"),
             answer=Action(),
             check=earlier_words_decide,
+            outcomes=("right", "cross", "forward"),
             target="query",
             puzzle=True,
         ),
@@ -260,6 +262,7 @@ LESSON = Lesson(
             choices=inside("layers"),
             answer=Action(),
             check=needs_all_layers,
+            outcomes=("right", "earlier"),
             target="text",
             puzzle=True,
         ),
@@ -269,6 +272,7 @@ LESSON = Lesson(
             choices=inside("stations", stack="decoder", station_layer="1", station_place="2", station_code="true"),
             answer=Action(),
             check=FewUnits(most=4),
+            outcomes=("right", "more"),
             target="station_place",
             puzzle=True,
         ),
