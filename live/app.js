@@ -21,12 +21,13 @@ class OutOfDate extends Error {}
 
 export class App {
   /**
-   * @param {{ checkpoints: Site[], words: Record<string, string>, report?: Report }} site
+   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, report?: Report }} site
    * @typedef {{ text: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
    *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
    */
   constructor(site) {
     this.site = site;
+    useWords(/** @type {any} */ (site.words.en));
     this.session = new Session();
     this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
     this.page = "";
@@ -144,11 +145,11 @@ export class App {
 
   async useWords() {
     const wanted = this.choices.lang ?? navigator.language.slice(0, 2);
-    const code = wanted in NAMES ? wanted : "en";
+    const code = wanted in this.site.words ? wanted : "en";
     if (code === this.language) return;
     const source = this.site.words[code];
-    const words = typeof source === "string" ? await this.ifCurrent(fetch(new URL(source, document.baseURI)).then((found) => found.json())) : source ?? {};
-    useWords(words);
+    const words = typeof source === "string" ? await this.ifCurrent(fetch(new URL(source, document.baseURI)).then((found) => found.json())) : source;
+    useWords(/** @type {any} */ (words));
     this.language = code;
     document.documentElement.lang = code;
   }
@@ -247,7 +248,7 @@ export class App {
   }
 
   fail(error) {
-    const sentence = error?.template && error.code !== "internal" ? say(error.template, error.values) : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
+    const sentence = error?.values && error.code !== "internal" ? say(error.template, error.values) : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
     this.drawStep(null);
@@ -286,7 +287,7 @@ function drawMenu(app) {
     el("div", { class: "settings" }, [
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
-      list(say("Language"), ["en", ...Object.keys(app.site.words)].map((code) => [code, NAMES[code]]), app.language, (lang) => app.change({ lang })),
+      list(say("Language"), Object.keys(app.site.words).map((code) => [code, NAMES[code]]), app.language, (lang) => app.change({ lang })),
       el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
     ]),
   ]);
@@ -296,5 +297,3 @@ function drawMenu(app) {
 export function begin() {
   new App(JSON.parse(document.getElementById("site")?.textContent ?? "null")).start();
 }
-
-begin();

@@ -1,6 +1,6 @@
 // How the page gets its answers: from the engine, which reads the files of a checkpoint. In a report, `recorded.js` takes the
 // place of this file.
-import { startEngine } from "./engine/engine.js";
+import { serveEngine, startEngine } from "./engine/engine.js";
 
 /** The bytes of a checkpoint that is a part of the page: gzip as base64. @param {string} id */
 async function inlined(id) {
@@ -21,4 +21,9 @@ export async function sourceOf({ name, source }) {
 export function startAnswers() {
   const worker = document.querySelector("meta[name=worker]")?.getAttribute("content");
   return startEngine(worker ? new URL(worker, document.baseURI) : undefined);
+}
+
+/** Answer the page from its worker. @param {any} scope Of the worker. */
+export function serveAnswers(scope) {
+  serveEngine(scope);
 }

@@ -3,7 +3,7 @@
 import { silencingEachHead } from "./analysis/silencing.js";
 import { fetchCheckpoint, readCheckpoint } from "./checkpoint.js";
 import { EngineError, N_, require } from "./errors.js";
-import { classifyIds, shortened } from "./inference/classify.js";
+import { classifyIds, shortenedIds } from "./inference/classify.js";
 import { forcedIds, readingOf, translating } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
@@ -81,7 +81,7 @@ export class LocalEngine {
   /** @param {string} text @param {EngineRequest} [request] */
   async classify(text, { changes = {}, record } = {}) {
     const checkpoint = this.opened("classification"), { tokenizer, config } = checkpoint;
-    const ids = shortened(tokenizer.encode(text), config.max_length);
+    const ids = shortenedIds(tokenizer.encode(text), config.max_length);
     return { ...classifyIds(checkpoint, ids, { edits: editsOf(changes), record }), tokens: ids.map((id) => tokenizer.shown(id)) };
   }
 

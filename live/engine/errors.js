@@ -7,7 +7,7 @@ export class EngineError extends Error {
    * @param {Record<string, unknown>} [values]
    */
   constructor(code, template, values = {}) {
-    super(template.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all)));
+    super(String(template).replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all)));
     this.name = "EngineError";
     this.code = code;
     this.template = template;

@@ -22,7 +22,7 @@ const counted = { board: "", clicks: 0 }; // the clicks on the switches that had
  * @param {Element} root
  * @param {App} app
  */
-export async function show(root, app) {
+export async function showHeads(root, app) {
   const { session, info } = app, changes = session.changes(app.choices.intervention), isChanged = writeChanges(changes) !== "";
   const before = await app.ifCurrent(app.translate());
   const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;

@@ -16,7 +16,7 @@ const STAGES = ["queries", "keys", "values", "masked_scores", "weights", "head_o
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
-export async function show(root, app) {
+export async function showInside(root, app) {
   const { choices, info } = app;
   if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
     draw(root, [el("p", { class: "note" }, say("This model does not compute scaled dot products, so this page cannot follow its heads. Choose another checkpoint."))]);

@@ -16,7 +16,7 @@ const PAD = "<pad>", ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
-export async function show(root, app) {
+export async function showMasks(root, app) {
   const { session, listed, info } = app, names = listed.batch.map((_, i) => `batch_${listed.languages[0]}_${i + 1}`);
   if (info.config.architecture === "recurrent") {
     draw(root, [el("p", { class: "note" }, say("This page is about the masks of a Transformer. Choose another checkpoint."))]);

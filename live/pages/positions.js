@@ -18,7 +18,7 @@ const INTRODUCTIONS = {
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
-export async function show(root, app) {
+export async function showPositions(root, app) {
   const { positional, d_model, num_heads, architecture } = app.info.config;
   if (architecture === "recurrent") {
     draw(root, [el("p", { class: "note" }, say("This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."))]);

@@ -14,7 +14,7 @@ const MOST = 60; // steps, as in the app: with more, the picture is wider than a
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
-export async function show(root, app) {
+export async function showSteps(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.translate());
   const { given = 0 } = translation;
   if (Math.max(translation.written.length - given, given) > MOST) {

@@ -29,7 +29,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic) {
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
-export async function show(root, app) {
+export async function showTranslate(root, app) {
   const { choices } = app, work = app.translate();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
   if (!kindsOf(app.info.heads).length) {

@@ -17,7 +17,7 @@ import { fileName } from "../../viz_app/components/assets/save_pictures.js";
 import { parsedColour } from "../../viz_app/components/assets/standalone_svg.js";
 import { isRight, rowsLayout } from "../../viz_app/components/assets/stepper.js";
 import { wrapped } from "../../viz_app/components/assets/svg_sheet.js";
-import { wordLines } from "../../viz_app/components/assets/word_lines.js";
+import { linesToDraw } from "../../viz_app/components/assets/word_lines.js";
 import { say, useWords } from "../../viz_app/components/assets/words.js";
 
 test("numbers are little-endian float32", () => {
@@ -68,9 +68,9 @@ test("lines have at least the smallest weight, and each query keeps its best key
 
 test("a selected word has thinner lines too, and only its own", () => {
   const weights = new Float32Array([0.5, 0.1, 0.01, 0.9]);
-  assert.deepEqual(wordLines(weights, 2, 2, null).map(([t, s]) => [t, s]), [[0, 0], [1, 1]]);
-  assert.deepEqual(wordLines(weights, 2, 2, { query: 0 }).map(([t, s]) => [t, s]), [[0, 0], [0, 1]]);
-  assert.deepEqual(wordLines(weights, 2, 2, { key: 0 }).map(([t, s]) => [t, s]), [[0, 0]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, null).map(([t, s]) => [t, s]), [[0, 0], [1, 1]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, { query: 0 }).map(([t, s]) => [t, s]), [[0, 0], [0, 1]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, { key: 0 }).map(([t, s]) => [t, s]), [[0, 0]]);
 });
 
 test("clicks that the server has counted are sent no more, and clicks of another board are kept", () => {

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ import pytest
 from model.cli import publish as command
 from model.cli.main import main
 from tests.conftest import BUNDLED
+from tests.javascript.check import program
 from viz_app.export.site import MARK
-from viz_app.export.site_scripts import bundled, modules, squeezed
+from viz_app.export.site_scripts import exports_of, joined, minified, modules, numbered
 
+MOST_CODE = 130_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
@@ -170,17 +173,67 @@ def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     assert (out / "a" / "index.html").read_bytes() == b"old"
 
 
-def test_squeezing_keeps_strings_expressions_and_what_looks_like_a_comment() -> None:
-    script = (
-        'const a = "// no /* comment */",  b = /["\'/]+\\/\\//g; // gone\n'
-        "/** gone */\n  f( a + +b , `x  //  ${ a }` );\n"
-    )
-    assert squeezed(script) == 'const a="// no /* comment */",b=/["\'/]+\\/\\//g;\nf(a + +b,`x  //  ${ a }`);'
+def test_the_code_of_a_page_is_small(site: Path) -> None:
+    """Without checkpoints and words; a recurrent network, which this site has, needs code of its own."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    files = [path.read_text(encoding="utf-8") for path in site.iterdir() if path.suffix in (".js", ".css")]
+    assert sum(len(text.encode()) for text in (*files, page.replace(data_of(page, "site"), ""))) < MOST_CODE
 
 
-def test_the_one_script_has_every_module_once_before_those_that_import_it() -> None:
-    script, names = bundled("app.js"), list(modules("app.js"))
-    places = [script.index(f'modules["{name}"]=') for name in names]
-    assert places == sorted(places)
-    assert names[-1] == "app.js"
+def test_a_page_has_only_the_code_that_its_checkpoints_need(site: Path, tmp_path: Path) -> None:
+    transformer = tmp_path / "transformer"
+    assert main(["publish", "everyday-en-de", "--out", str(transformer)]) == 0
+    scripts = [(folder / "app.js").read_text(encoding="utf-8") for folder in (site, transformer)]
+    assert len(scripts[0]) - len(scripts[1]) > 2000
+    assert all("pruned" not in script for script in scripts), "no page searches with a beam"
+
+
+def test_a_site_has_all_words_and_its_script_has_none(site: Path) -> None:
+    words = json.loads(data_of((site / "index.html").read_text(encoding="utf-8"), "site"))["words"]
+    assert list(words) == ["en", "zh", "ko"]
+    script, english = (site / "app.js").read_text(encoding="utf-8"), words["en"]
+    assert "Clear forced words" in english
+    assert not [text for text in english if len(text) > 20 and text in script]
+    for code in ("zh", "ko"):
+        assert len(json.loads((site / words[code]).read_text(encoding="utf-8"))) == len(english)
+
+
+def test_numbers_stand_for_texts_and_values_stay() -> None:
+    assert numbered('say("b", { n }) + say("a")', ["a", "b"]) == "say(1, { n }) + say(0)"
+
+
+def test_a_style_sheet_has_no_rule_for_what_the_script_does_not_make(site: Path) -> None:
+    sheet = (site / "style.css").read_text(encoding="utf-8")
+    assert ".candidates" in sheet
+    assert ":is(select,input" in sheet.replace(", ", ",")
+    for class_name in (".edge", ".snapshot", ".hl-batch", ".hl-definitions"):
+        assert class_name not in sheet, class_name
+
+
+def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
+    scripts = {
+        "first.js": "const LEFT = 1;\n\nexport function first() {\n  return LEFT;\n}\n",
+        "second_one.js": (
+            'import { first } from "./first.js";\nconst RIGHT = 0, LEFT = 2;\n\nfunction unused() {\n}\n\n'
+            "export default () => first() + LEFT;\n"
+        ),
+        "main.js": (
+            'import secondOne from "./second_one.js";\nimport { left } from "./out.js";\n\n'
+            "console.log(secondOne(), left);\n"
+        ),
+    }
+    script = joined(scripts)
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    assert "unused" not in script
+    assert ran(script) == ran(minified(script)) == "3 undefined"
+
+
+def test_no_two_modules_export_the_same_name() -> None:
+    exported = [one for name, text in modules("script.js").items() for one in exports_of(name, text)]
+    assert sorted({one for one in exported if exported.count(one) > 1}) == []
+
+
+def ran(script: str) -> str:
+    """What a script prints."""
+    found = subprocess.run([program("node")], input=script, capture_output=True, encoding="utf-8", check=True)
+    return found.stdout.strip()

@@ -12,7 +12,7 @@ from viz_app.components.bundle import bundle
 from viz_app.content.catalogues import ENGLISH
 from viz_app.content.translation import language, t
 
-__all__ = ["marked_in", "words_of"]
+__all__ = ["SAY", "marked_in", "words_of"]
 
 SAY = re.compile(r'\b(?:say|N_)\(\s*("(?:[^"\\\n]|\\.)*")')
 

@@ -13,10 +13,24 @@ from html import escape
 
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
-from viz_app.export.site_scripts import LIVE, bundled, modules, texts_of
+from viz_app.export.site_scripts import LIVE, joined, minified, modules, numbered, texts_of
 
-__all__ = ["POLICY", "all_words", "compact", "data_block", "one_file", "page", "style", "translated", "words_of"]
+__all__ = ["POLICY", "code_of_page", "compact", "data_block", "one_file", "page", "style"]
 
+RECURRENT = "engine/network/recurrent.js"
+# The pages show translators, and translate with greedy search.
+UNUSED = frozenset(
+    {
+        "engine/network/classifier.js",
+        "engine/inference/classify.js",
+        "engine/decoding/beam.js",
+        "engine/decoding/sampling.js",
+    }
+)
+CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
+SELECTOR_END = re.compile(r",(?![^(]*\))")
+CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 STYLES = (*COMPONENT_STYLES, "chips.css")
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
@@ -30,28 +44,29 @@ def page(policy: str, **parts: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: named[match[1]], template)
 
 
-def one_file(blocks: Mapping[str, str], *, about: str, report: bool = False) -> str:
+def one_file(blocks: Mapping[str, str], *, about: str, report: bool = False, recurrent: bool = True) -> str:
     """The page as one HTML file, which opens from a disk and asks nobody for anything.
 
     Args:
         blocks: The names of the data and their JSON, see `data_block`.
         about: The elements that describe the page.
         report: The page shows recorded answers.
+        recurrent: A checkpoint may be a recurrent network.
     """
-    policy, head, script, icon = frame(report=report)
+    policy, head, script, icon = frame(report=report, recurrent=recurrent)
     body = "\n".join((*(data_block(name, text) for name, text in blocks.items()), script))
     return page(policy, about=about, head=head, body=body, icon=icon)
 
 
 @cache
-def frame(*, report: bool) -> tuple[str, str, str, str]:
+def frame(*, report: bool, recurrent: bool) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    script = f"{bundled('app.js', report=report)}\n".replace("</", "<\\/")
+    script = code_of_page(report=report, recurrent=recurrent)[0].replace("</", "<\\/")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
     policy = common.format(style="'unsafe-inline'", script=f"'sha256-{digest}'")
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("icon.svg").encode()).decode()
-    head = f'<link rel="icon" href="{icon}">\n<style>\n{style()}</style>'
+    head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
 
 
@@ -64,26 +79,30 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def style() -> str:
-    """The style sheets of the components and of the page, without comments."""
-    sheets = asset(*STYLES) + (LIVE / "live.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in sheets.splitlines() if not line.startswith("/*")) + "\n"
-
-
-def translated(scripts: Mapping[str, str]) -> list[str]:
-    """The languages besides English in which most of the page is translated."""
-    texts = texts_of(scripts)
-    return [code for code in LANGUAGES if code != ENGLISH and len(words_of(code, scripts)) > 0.9 * len(texts)]
-
-
-def words_of(code: str, scripts: Mapping[str, str]) -> dict[str, str]:
-    """English text → its translation, for the texts that have one."""
-    known = catalogue(code)
-    return {text: word for text in texts_of(scripts) if (word := known.text(text)) != text}
-
-
 @cache
-def all_words(*, report: bool = False) -> Mapping[str, Mapping[str, str]]:
-    """Language → the words of the page as one file."""
-    scripts = modules("app.js", report=report)
-    return {code: words_of(code, scripts) for code in translated(scripts)}
+def code_of_page(*, report: bool = False, recurrent: bool = True) -> tuple[str, Mapping[str, list[str]]]:
+    """The script of the page, without what it cannot use, and its words: language → texts.
+
+    The script names each text by its number in these lists.
+
+    Args:
+        report: The page shows recorded answers.
+        recurrent: A checkpoint may be a recurrent network.
+    """
+    scripts = modules("script.js", without=UNUSED if recurrent else UNUSED | {RECURRENT}, report=report)
+    texts = texts_of(scripts)
+    words = {code: [catalogue(code).text(text) for text in texts] for code in LANGUAGES}
+    offered = [code for code in LANGUAGES if sum(map(str.__eq__, words[code], texts)) < 0.1 * len(texts)]
+    return minified(numbered(joined(scripts), texts)), {code: words[code] for code in (ENGLISH, *offered)}
+
+
+def style(script: str) -> str:
+    """The style sheets of the components and of the page, without rules for classes that the script does not name."""
+    sheets = asset(*STYLES) + (LIVE / "live.css").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w-]+", script + (LIVE / "index.html").read_text(encoding="utf-8")))
+
+    def used(rule: re.Match[str]) -> str:
+        selectors = [one for one in SELECTOR_END.split(rule[1]) if named.issuperset(CLASS.findall(one))]
+        return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
+
+    return minified(RULE.sub(used, CSS_COMMENT.sub("", sheets)), "text/css")

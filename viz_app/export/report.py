@@ -17,7 +17,7 @@ from viz_app.content.direction import isolated
 from viz_app.content.numbers import day
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, language, t
-from viz_app.export.live_page import all_words, compact, one_file
+from viz_app.export.live_page import code_of_page, compact, one_file
 from viz_app.export.recorded_run import heads_of, run_data
 
 __all__ = ["MAX_TOKENS", "Changed", "TooLongError", "report"]
@@ -88,7 +88,7 @@ def report(
         "made": origin,
         "note": note,
     }
-    site = {"checkpoints": [listed(translation, text, name)], "words": all_words(report=True), "report": opening}
+    site = {"checkpoints": [listed(translation, text, name)], "words": code_of_page(report=True)[1], "report": opening}
     recorded = {"info": info(translation, sizes), "runs": runs_of(translation, changed, forced_code)}
     return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, report=True)
 

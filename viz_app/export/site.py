@@ -14,12 +14,13 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
-from model.config.model import ModelConfig
+from model.config.model import ModelConfig, RecurrentConfig
 from viz_app.components.bundle import asset
+from viz_app.content.catalogues import ENGLISH
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
-from viz_app.export.live_page import POLICY, all_words, compact, data_block, one_file, page, style, translated, words_of
-from viz_app.export.site_scripts import LIVE, modules, squeezed
+from viz_app.export.live_page import POLICY, code_of_page, compact, data_block, one_file, page, style
+from viz_app.export.site_scripts import LIVE, minified
 
 __all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
@@ -112,21 +113,19 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
     """All files of a site: path → contents. The page works below any address of a web server."""
-    scripts = dict(modules("app.js", "engine/worker.js"))
-    files = {name: text.encode() for name, text in scripts.items()}
-    files["style.css"] = style().encode()
-    files["icon.svg"] = asset("icon.svg").encode()
+    script, words = code_of_page(recurrent=has_recurrent(checkpoints))
+    files = {"app.js": script.encode(), "style.css": style(script).encode(), "icon.svg": asset("icon.svg").encode()}
     for one in checkpoints:
         for file in (*CHECKPOINT_FILES.values(), CARD):
             if (one.folder / file).is_file():
                 files[f"checkpoints/{one.name}/{file}"] = (one.folder / file).read_bytes()
-    words = {code: words_of(code, scripts) for code in translated(scripts)}
-    files |= {f"words/{code}.json": compact(texts).encode() for code, texts in words.items()}
+    named = {code: f"words/{code}.json" for code in words if code != ENGLISH}
+    files |= {name: compact(words[code]).encode() for code, name in named.items()}
     listed = [one.listed(source=f"checkpoints/{one.name}") for one in checkpoints]
-    site = {"checkpoints": listed, "words": {code: f"words/{code}.json" for code in words}}
+    site = {"checkpoints": listed, "words": {ENGLISH: words[ENGLISH], **named}}
     head = (
         '<link rel="icon" href="icon.svg">\n<link rel="manifest" href="manifest.webmanifest">\n'
-        '<meta name="worker" content="engine/worker.js">\n<meta name="offline" content="offline-worker.js">\n'
+        '<meta name="worker" content="app.js">\n<meta name="offline" content="offline-worker.js">\n'
         '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
     )
     policy = POLICY.format(style="'self' 'unsafe-inline'", script="'self'")
@@ -136,20 +135,25 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
     files["manifest.webmanifest"] = compact(manifest()).encode()
     version = hashlib.sha256(b"".join(name.encode() + files[name] for name in sorted(files))).hexdigest()[:16]
     kept = ["./", *(name for name in files if not name.startswith("checkpoints/"))]
-    worker = squeezed((LIVE / "offline-worker.js").read_text(encoding="utf-8"))
-    files["offline-worker.js"] = (
-        worker.replace('"{version}"', json.dumps(version)).replace('["{files}"]', compact(kept)).encode()
-    )
+    worker = (LIVE / "offline-worker.js").read_text(encoding="utf-8")
+    worker = worker.replace('"{version}"', json.dumps(version)).replace('["{files}"]', compact(kept))
+    files["offline-worker.js"] = minified(worker).encode()
     files[MARK] = compact({"made_by": "headlight publish", "version": version, "files": sorted(files)}).encode()
     return files
 
 
 def site_file(checkpoints: Sequence[Published]) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    blocks = {"site": compact({"checkpoints": [one.listed(source="") for one in checkpoints], "words": all_words()})}
+    recurrent = has_recurrent(checkpoints)
+    listed, words = [one.listed(source="") for one in checkpoints], code_of_page(recurrent=recurrent)[1]
+    blocks = {"site": compact({"checkpoints": listed, "words": words})}
     for one in checkpoints:
         blocks |= {f"{part}-{one.name}": zipped(one.file(part)) for part in CHECKPOINT_FILES}
-    return one_file(blocks, about=f"{DESCRIPTION}\n{GENERATOR}").encode()
+    return one_file(blocks, about=f"{DESCRIPTION}\n{GENERATOR}", recurrent=recurrent).encode()
+
+
+def has_recurrent(checkpoints: Sequence[Published]) -> bool:
+    return any(isinstance(one.config.model, RecurrentConfig) for one in checkpoints)
 
 
 def zipped(content: bytes) -> str:

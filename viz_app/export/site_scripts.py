@@ -1,109 +1,140 @@
-"""The JavaScript of a site: the modules of `live/` and of our components, as separate files or as one script.
+"""The script of a site: the modules of `live/` and of our components, joined and minified.
 
-A module imports the components from `assets/`, which is a folder beside it in a site.
+A module imports the components from `assets/`, as if that folder were beside it.
 """
 
+import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import minify
+
 from model.config.paths import HOME
 from viz_app.components.bundle import ASSETS
-from viz_app.components.words import marked_in
+from viz_app.components.words import SAY, marked_in
 
-__all__ = ["LIVE", "bundled", "modules", "squeezed", "texts_of"]
+__all__ = ["LIVE", "exports_of", "joined", "minified", "modules", "numbered", "texts_of"]
 
 LIVE = HOME / "live"
 OWN = {"assets/bridge.js": "bridge.js"}  # the page around the components is another one than that of the app
 IN_REPORT = {"opening.js": "recorded.js"}  # a report has recorded answers in the place of an engine
-IMPORT = re.compile(r'^import *(?:(\w+)|\{([^}]*)\}) *from *"(\.[^"]+)";$', re.MULTILINE)
-EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-# A regular expression after a sign that cannot end a value; a string; a template; a comment.
-PARTS = re.compile(
-    r"(?P<regex>(?<=[(,=:\[!&|?{};])\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*)"
-    r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)"""
-    r"|(?P<comment>/\*.*?\*/|//[^\n]*)",
-    re.DOTALL,
-)
-SPACES = re.compile(r"[ \t]*([=*<>?:;,(){}\[\]&|!%])[ \t]*")
-
-
-def squeezed(source: str) -> str:
-    """A script without comments and without the spaces that only people need. Strings stay as they are."""
-    parts, last = [], 0
-    for match in PARTS.finditer(source):
-        parts.append(SPACES.sub(r"\1", source[last : match.start()]))
-        if match.lastgroup != "comment":
-            parts.append(match[0].strip())
-        last = match.end()
-    parts.append(SPACES.sub(r"\1", source[last:]))
-    lines = (line.strip() for line in "".join(parts).splitlines())
-    return "\n".join(line for line in lines if line)
+IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[^"]+)";\n', re.MULTILINE)
+COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
+DECLARED = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
+FUNCTION = re.compile(r"^(?:async )?function\*? (\w+)\((?:.*\}\n|.*\{\n(?:(?!\}).*\n)*\}\n)", re.MULTILINE)
 
 
 def source_of(name: str, *, report: bool) -> str:
-    """The text of a module by its path in a site or in a report."""
+    """The text of a module by its path in a site or in a report, without the comments between its lines."""
     own = (OWN | IN_REPORT if report else OWN).get(name, name)
     folder, file = (ASSETS, Path(own).name) if own.startswith("assets/") else (LIVE, own)
-    return (folder / file).read_text(encoding="utf-8")
-
-
-def imported(name: str, source: str) -> list[tuple[re.Match[str], str]]:
-    """The imports of a module, each with the path of its module in a site."""
-    here = posixpath.dirname(name)
-    return [(match, posixpath.normpath(posixpath.join(here, match[3]))) for match in IMPORT.finditer(source)]
+    return COMMENT.sub("", (folder / file).read_text(encoding="utf-8"))
 
 
 @cache
-def modules(*names: str, report: bool = False) -> Mapping[str, str]:
-    """These modules and all that they import: path in a site → squeezed text, each after those that it imports.
+def modules(name: str, *, without: frozenset[str] = frozenset(), report: bool = False) -> Mapping[str, str]:
+    """A module and all that it imports: path in a site → text, each after those that it imports.
 
     Args:
-        names: Paths in a site.
+        name: Its path in a site.
+        without: Modules that are left out.
         report: The page is a report, which shows recorded answers.
     """
     found: dict[str, str] = {}
 
-    def add(name: str) -> None:
-        if name not in found:
-            text = squeezed(source_of(name, report=report))
-            found[name] = ""  # so that a circle ends
-            for _, other in imported(name, text):
+    def add(one: str) -> None:
+        if one not in found and one not in without:
+            text = source_of(one, report=report)
+            for _, other in imports_of(one, text):
                 add(other)
-            del found[name]
-            found[name] = text
+            found[one] = text
 
-    for name in names:
-        add(name)
+    add(name)
     return found
 
 
-@cache
-def bundled(name: str, *, report: bool = False) -> str:
-    """A module and all that it imports as one script, for a page that is one file."""
-    parts, all_modules = ["const modules={};"], modules(name, report=report)
-    wanted: dict[str, set[str]] = {one: set() for one in all_modules}
-    for one, text in all_modules.items():
-        for match, other in imported(one, text):
-            wanted[other] |= {"main"} if match[1] else {part.split(" as ")[0].strip() for part in match[2].split(",")}
-    for one, text in all_modules.items():
-        parts.append(scoped(one, text, sorted(wanted[one])))
-    return "\n".join(parts)
+def joined(scripts: Mapping[str, str]) -> str:
+    """Modules as one script with one scope, so that no import remains, and a minifier can rename everything.
+
+    A module has the scope of a function if one of its own names is also that of another module. Exported names are
+    different in all modules. What only modules that are left out define is undefined.
+    """
+    exported = {name: exports_of(name, text) for name, text in scripts.items()}
+    taken = {one for names in exported.values() for one in names}
+    parts = []
+    for name, text in scripts.items():
+        own = private_names(text)
+        code = plain(name, IMPORT.sub("", text))
+        if own & taken:
+            names = ",".join(exported[name])
+            code = f"const[{names}]=(()=>{{\n{code}\nreturn[{names}]}})();\n"
+        taken |= own
+        parts.append(code)
+    missing = {
+        one
+        for name, text in scripts.items()
+        for names, other in imports_of(name, text)
+        if other not in scripts
+        for one in names
+    }
+    script = "".join([f"let {','.join(sorted(missing))};\n" if missing else "", *parts])
+    return f"(() => {{\n{without_unused(script)}}})();\n"
 
 
-def scoped(name: str, text: str, exports: list[str]) -> str:
-    """A module as a function that runs at once and returns what other modules take from it."""
-    for match, other in imported(name, text):
-        names = f"main:{match[1]}" if match[1] else match[2].replace(" as ", ":")
-        text = text.replace(match[0], f'const{{{names}}}=modules["{other}"];')
-    code = EXPORT.sub("", text)
-    # A function as the default export keeps its name, which nothing uses.
-    code = re.sub(r"^export default ", "const main=", code, count=1, flags=re.MULTILINE)
-    return f'modules["{name}"]=(()=>{{\n{code}\nreturn{{{",".join(exports)}}};\n}})();'
+def imports_of(name: str, text: str) -> list[tuple[list[str], str]]:
+    """What a module imports: the names, and the path of their module in a site."""
+    here = posixpath.dirname(name)
+    return [
+        (re.findall(r"\w+", match[1] or match[2]), posixpath.normpath(posixpath.join(here, match[3])))
+        for match in IMPORT.finditer(text)
+    ]
+
+
+def exports_of(name: str, text: str) -> list[str]:
+    default = [default_name(name)] if "\nexport default " in text else []
+    return [match[2] for match in DECLARED.finditer(text) if match[1]] + default
+
+
+def private_names(text: str) -> set[str]:
+    """The names at the top of a module that it does not export."""
+    lines = [(match[2], match[3]) for match in DECLARED.finditer(text) if not match[1]]
+    return {one for name, rest in lines for one in (name, *re.findall(r", (\w+) = ", rest))}
+
+
+def default_name(name: str) -> str:
+    """The name by which others import the default export: `attentionMap` of attention_map.js."""
+    first, *others = Path(name).stem.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def plain(name: str, text: str) -> str:
+    """A module without the words that only modules have."""
+    text = text.replace("\nexport default ", f"\nconst {default_name(name)} = ", 1)
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
+
+
+def without_unused(script: str) -> str:
+    """A script without functions that nothing in it calls."""
+    while unused := [one for one in FUNCTION.finditer(script) if len(re.findall(rf"\b{one[1]}\b", script)) == 1]:
+        for one in reversed(unused):
+            script = script[: one.start()] + script[one.end() :]
+    return script
+
+
+def minified(text: str, kind: str = "application/javascript") -> str:
+    """A script or a style sheet in as few characters as possible. Local variables get short names."""
+    return minify.string(kind, text)
 
 
 def texts_of(scripts: Mapping[str, str]) -> list[str]:
     """The English texts that scripts translate, without repetitions."""
     return list(dict.fromkeys(text for script in scripts.values() for text in marked_in(script)))
+
+
+def numbered(script: str, texts: Sequence[str]) -> str:
+    """A script in which each text to translate is its number in a list."""
+    numbers = {text: number for number, text in enumerate(texts)}
+    return SAY.sub(lambda match: match[0].replace(match[1], str(numbers[json.loads(match[1])])), script)

@@ -7,7 +7,7 @@ import { attentionMaps, recordedIn } from "./translate.js";
 const POOLING = "pooling.attention.weights";
 
 /** The ids of a text with its end token. A long text keeps its beginning and its end. @param {number[]} ids */
-export function shortened(ids, maxLength) {
+export function shortenedIds(ids, maxLength) {
   const room = maxLength - 1, half = Math.floor(room / 2);
   return [...(ids.length > room ? [...ids.slice(0, half), ...ids.slice(half - room)] : ids), EOS_ID];
 }

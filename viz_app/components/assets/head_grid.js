@@ -1,7 +1,7 @@
 // Every layer and head of one kind of attention, small. The page opens the one that is pressed.
 import { heightBelow } from "./bridge.js";
 import { draw, el, find } from "./dom.js";
-import { fitGrid, headGrid } from "./head_grid_drawing.js";
+import { fitGrid, gridOfHeads } from "./head_grid_drawing.js";
 import { headPicture } from "./head_pixels.js";
 import { component, zoomOf } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
@@ -19,7 +19,7 @@ export default component((root) => {
 
   function redraw() {
     const [layer, head] = data.chosen;
-    draw(root, [el("div", { role: "figure", "aria-label": data.alt, "data-title": data.title }, [headGrid({
+    draw(root, [el("div", { role: "figure", "aria-label": data.alt, "data-title": data.title }, [gridOfHeads({
       ...data, picture,
       isChosen: (l, h) => l === layer && (head === null || h === head),
       open: (l, h) => report("open", { layer: l, head: h }),

@@ -15,7 +15,7 @@ const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of 
  * @param {(layer: number, head: number) => void} grid.open Called when the button of a head is pressed.
  * @returns {import("./dom.js").Described}
  */
-export function headGrid({ layers, heads, picture, isChosen, open }) {
+export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
   const at = (area) => `grid-area:${area}`;
   const buttons = Array.from({ length: layers * heads }, (_, i) => {
     const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = headName(i, heads);

@@ -4,7 +4,7 @@ import { announce } from "./announcer.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { capitalized, headName } from "./format.js";
-import { fitGrid, headGrid } from "./head_grid_drawing.js";
+import { fitGrid, gridOfHeads } from "./head_grid_drawing.js";
 import { mapDrawing } from "./map_drawing.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
@@ -71,7 +71,7 @@ export default component((root) => {
 
   function pictures(name, label) {
     return el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
-      headGrid({
+      gridOfHeads({
         ...data, picture: snapshot().picture,
         isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) => open(layer * data.heads + head),
       }),

@@ -21,7 +21,7 @@ const ONE_ROW = 44; // pixels: a higher row of chips has wrapped, and lines woul
  * @param {Selection} selection With a selection, only its lines, and thinner ones too.
  * @returns {[number, number, number][]}
  */
-export function wordLines(weights, queries, keys, selection) {
+export function linesToDraw(weights, queries, keys, selection) {
   const smallest = selection ? SELECTED : AT_REST;
   /** @type {[number, number, number][]} */
   const lines = [];
@@ -79,7 +79,7 @@ export default component(() => {
 
   function redraw() {
     if (!home) return;
-    const lines = wordLines(weights, data.queries, data.keys, selection);
+    const lines = linesToDraw(weights, data.queries, data.keys, selection);
     highlightChips(lines);
     drawLines(lines);
   }
