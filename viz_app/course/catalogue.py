@@ -22,5 +22,4 @@ def step_of_link(name: str) -> tuple[Lesson, Step] | None:
     Args:
         name: Such as "query-key-value.scale". The name of a lesson alone means its first step.
     """
-    first = next((lesson for lesson in (*LESSONS, TOUR) if lesson.name == name), None)
-    return (first, first.steps[0]) if first else STEPS.get(name)
+    return STEPS.get(name) or next((found for found in STEPS.values() if found[0].name == name), None)

@@ -1,6 +1,5 @@
 """What a visitor has answered. The browser keeps it, and may send anything."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,7 +44,7 @@ def fits(form: AnswerForm, answer: object) -> bool:
         case OneOf(options):
             return answer in options
         case OneToken():
-            return whole(answer) and 0 <= float(str(answer)) < MOST_TOKENS
+            return isinstance(answer, int | float) and whole(answer) and 0 <= answer < MOST_TOKENS
         case OneHead():
             return isinstance(answer, tuple) and len(answer) == 2 and all(map(whole, answer)) and min(answer) >= 0
         case Number(low, high):
@@ -57,7 +56,9 @@ def fits(form: AnswerForm, answer: object) -> bool:
 
 
 def whole(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value % 1 == 0
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def read_progress(stored: object, forms: Mapping[str, AnswerForm]) -> dict[str, Record]:

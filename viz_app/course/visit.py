@@ -73,6 +73,7 @@ class LessonVisit:
     unknown: str = ""  # name in a link that no step has
     hints: dict[str, int] = field(default_factory=dict)  # step → how many are shown
     revealed: set[str] = field(default_factory=set)  # steps whose page has appeared
+    texts: dict[str, str] = field(default_factory=dict)  # step → the text of the page when the visitor chose a token
 
 
 def lesson_visit() -> LessonVisit:
@@ -225,9 +226,15 @@ def give_hint(most: int) -> None:
         reveal_step()
 
 
-def answer_step(answer: Answer) -> None:
-    """Note an answer to the open step."""
+def answer_step(answer: Answer, *, text: str = "") -> None:
+    """Note an answer to the open step.
+
+    Args:
+        answer: The new answer.
+        text: The text that it is about, if it is a token of it.
+    """
     visit = lesson_visit()
+    visit.texts[visit.step] = text
     before = visit.progress.get(visit.step)
     if before and before.answer == answer:
         return

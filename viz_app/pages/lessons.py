@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_app.content.translation import t
-from viz_app.sections.course.browser_store import begin_tour
+from viz_app.sections.course.browser_store import tour_button
 from viz_app.sections.course.lesson_list import forget_button, lesson_list
 
 st.markdown(
@@ -14,5 +14,5 @@ st.markdown(
 )
 lesson_list()
 with st.container(horizontal=True, gap="small"):
-    st.button(t("Take the tour"), icon=":material/tour:", type="tertiary", key="take_tour", on_click=begin_tour)
+    tour_button()
     forget_button()

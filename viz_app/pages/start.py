@@ -6,6 +6,7 @@ from model.inference.opening import AnyConfig
 from viz_app.content.glossary import definitions
 from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import t
+from viz_app.sections.course.browser_store import tour_button
 from viz_app.services import listing, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
@@ -48,6 +49,7 @@ with words:
     st.caption(t("The glossary on the left explains more words."))
 with pages:
     code_field(key="code_on_start")
+    tour_button()
     st.subheader(t("Pages"), anchor=False)
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
         for page in PAGES.values():

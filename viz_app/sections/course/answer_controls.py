@@ -4,20 +4,22 @@ Its value stands in the session under the name of the step, and comes from the k
 """
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import TypeVar
 
 import streamlit as st
 
+from model.inference.tokens import Token
 from viz_app.content.lesson_texts import StepText
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
-from viz_app.course.lesson import Answer, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.lesson import Answer, AnswerForm, Number, OneHead, OneOf, OneToken, Step, Word
 from viz_app.course.progress import fits
 from viz_app.course.situation import Situation
-from viz_app.course.visit import answer_step
+from viz_app.course.visit import answer_step, lesson_visit
 from viz_app.services import loading
 
-__all__ = ["answer_control"]
+__all__ = ["about_this_run", "answer_control"]
 
 Option = TypeVar("Option", str, int)
 MOST_CHIPS = 24  # tokens; more are a list
@@ -53,7 +55,9 @@ def answer_control(
                 head(key, form, situation, answered)
 
 
-def pills(key: str, options: Sequence[Option], answered: Answer, label: Callable[[Option], str]) -> None:
+def pills(
+    key: str, options: Sequence[Option], answered: Answer, label: Callable[[Option], str], *, about: str = ""
+) -> None:
     restore(key, answered if answered in options else None)
     st.pills(
         t("Your answer"),
@@ -62,7 +66,7 @@ def pills(key: str, options: Sequence[Option], answered: Answer, label: Callable
         key=key,
         label_visibility="collapsed",
         on_change=take_answer,
-        args=(key,),
+        args=(key, about),
     )
 
 
@@ -72,32 +76,49 @@ def restore(key: str, value: Answer) -> None:
         st.session_state[key] = value
 
 
-def take_answer(key: str) -> None:
-    """Callback of a control with one value."""
+def take_answer(key: str, about: str = "") -> None:
+    """Callback of a control with one value.
+
+    Args:
+        key: Of the control.
+        about: The text that the answer is about, if it is a token of it.
+    """
     if st.session_state.get(key) is not None:
-        answer_step(st.session_state[key])
+        answer_step(st.session_state[key], text=about)
 
 
 def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> None:
-    translation = situation.translation
-    tokens = translation.source if form.side == "reads" else translation.written
-    names = [f"{index + 1} · {plain(one.text)}" for index, one in enumerate(tokens)]
-    # The tokens name the key: another sentence has a control of its own.
-    key = f"{key}_{abs(hash(tuple(names)))}"
-    chosen = answered if isinstance(answered, int | float) and answered < len(tokens) else None
+    tokens, text = tokens_of(form, situation), situation.text
+    # Another sentence has a control of its own.
+    key = f"{key}_{sha256(text.encode()).hexdigest()[:8]}"
+    chosen = None if answered is None or not about_this_run(form, situation, answered) else int(str(answered))
     if len(tokens) <= MOST_CHIPS:
-        pills(key, range(len(tokens)), chosen, lambda index: plain(tokens[index].text))
+        pills(key, range(len(tokens)), chosen, lambda index: plain(tokens[index].text), about=text)
         return
     restore(key, chosen)
     st.selectbox(
         t("Your answer"),
         range(len(tokens)),
-        format_func=names.__getitem__,
+        format_func=[f"{index + 1} · {one.text}" for index, one in enumerate(tokens)].__getitem__,
         key=key,
         placeholder=t("Choose a token"),
+        label_visibility="collapsed",
         on_change=take_answer,
-        args=(key,),
+        args=(key, text),
     )
+
+
+def tokens_of(form: OneToken, situation: Situation) -> Sequence[Token]:
+    translation = situation.translation
+    return translation.source if form.side == "reads" else translation.written
+
+
+def about_this_run(form: AnswerForm, situation: Situation, answer: Answer) -> bool:
+    """Whether an answer is about this run. A token of an earlier sentence is not."""
+    if not isinstance(form, OneToken):
+        return True
+    same_text = lesson_visit().texts.get(lesson_visit().step, situation.text) == situation.text
+    return same_text and isinstance(answer, int | float) and answer < len(tokens_of(form, situation))
 
 
 def head(key: str, form: OneHead, situation: Situation, answered: Answer) -> None:

@@ -3,12 +3,13 @@
 import streamlit as st
 
 from viz_app.components.elements.lesson_store import lesson_store
+from viz_app.content.translation import t
 from viz_app.course.catalogue import TOUR
 from viz_app.course.progress import written_record
 from viz_app.course.visit import begin_step, lesson_visit, receive_progress
 from viz_app.widgets.presenter_mode import presenting
 
-__all__ = ["begin_tour", "note_first_visit", "store_in_browser"]
+__all__ = ["begin_tour", "note_first_visit", "store_in_browser", "tour_button"]
 
 OFFER = "tour_offer"  # in the session: whether the visit began with an address without parameters
 
@@ -21,6 +22,11 @@ def note_first_visit() -> None:
 def begin_tour() -> None:
     """Callback: open the tour."""
     begin_step(TOUR.link(TOUR.steps[0]))
+
+
+def tour_button() -> None:
+    """The way to the tour for everybody who wants it later."""
+    st.button(t("Take the tour"), icon=":material/tour:", type="tertiary", key="take_tour", on_click=begin_tour)
 
 
 def store_in_browser(page: str) -> None:

@@ -9,10 +9,12 @@ from viz_app.content.lesson_texts import StepText, filled, lesson_text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, language, t
+from viz_app.course.catalogue import TOUR
 from viz_app.course.lesson import Lesson, Step, Verdict
 from viz_app.course.progress import Record
+from viz_app.course.situation import Situation
 from viz_app.course.visit import judge_step, lesson_visit, opened_step, unknown_step
-from viz_app.sections.course.answer_controls import answer_control
+from viz_app.sections.course.answer_controls import about_this_run, answer_control
 from viz_app.sections.course.hints import hints
 from viz_app.sections.course.live_situation import live_situation
 from viz_app.sections.course.strip_header import strip_header
@@ -62,13 +64,25 @@ class LessonStrip:
         if not (self.here and self.shows_page) or (self.step.predicts and record is None):
             return
         with self.outcome, boundary(N_("The answer could not be checked.")):
-            situation = live_situation(self.step, listed)
-            if situation is None:
+            if (situation := live_situation(self.step, listed)) is None:
                 st.info(t("Type a sentence above, or choose an example."))
                 return
-            verdict = self.step.check(situation, record.answer if record else None)
+            answer = record.answer if record else None
+            if not about_this_run(self.step.answer, situation, answer):
+                st.info(t("The sentence has changed. Answer again."))
+                return
+            verdict = self.step.check(situation, answer)
             judge_step(verdict.right)
             self.show(verdict)
+            self.invite(situation, verdict)
+
+    def invite(self, situation: Situation, verdict: Verdict) -> None:
+        """Let the visitor try another sentence, where the step works with it."""
+        changed = situation.text != self.step.choices.get("text", situation.text)
+        if changed and not self.step.any_sentence:
+            st.caption(t("This step is about its own sentence. Reset this step to see it."))
+        elif verdict.right and not changed and self.step.any_sentence and self.lesson is not TOUR:
+            st.caption(t("Try it with your own sentence: type it in the field below."))
 
     def show(self, verdict: Verdict) -> None:
         mark = "right" if verdict.right else "wrong" if self.step.predicts else "open"

@@ -1,0 +1,96 @@
+"""Every lesson in every language: the texts belong to the code, and the code to the app."""
+
+import ast
+import inspect
+import textwrap
+
+import pytest
+
+from tests.conftest import BUNDLED
+from viz_app.content.catalogues import ENGLISH, LANGUAGES
+from viz_app.content.lesson_texts import LESSONS as FOLDER
+from viz_app.content.lesson_texts import LessonText, lesson_text, placeholders
+from viz_app.course.catalogue import LESSONS, TOUR, step_of_link
+from viz_app.course.lesson import Lesson, OneOf, Step
+from viz_app.session.choice_forms import FORMS
+from viz_app.widgets.navigation import PAGES
+
+ALL = {lesson.name: lesson for lesson in (*LESSONS, TOUR)}
+STEPS = {lesson.link(step): step for lesson in ALL.values() for step in lesson.steps}
+# Lessons that may lack steps, puzzles and translations.
+BEING_WRITTEN = {"why-attention", "query-key-value", "positions", "the-whole-layer"}
+
+
+def languages(lesson: Lesson) -> list[str]:
+    translated = [code for code in LANGUAGES if (FOLDER / code / f"{lesson.name}.md").is_file()]
+    return translated if lesson.name in BEING_WRITTEN else list(LANGUAGES)
+
+
+TEXTS = [(lesson.name, code) for lesson in ALL.values() for code in languages(lesson)]
+
+
+@pytest.mark.parametrize(("name", "code"), TEXTS)
+def test_the_texts_have_exactly_the_steps_of_the_code(name: str, code: str) -> None:
+    assert (FOLDER / code / f"{name}.md").is_file(), "English would take its place"
+    text = lesson_text(name, code)
+    assert list(text.steps) == [step.name for step in ALL[name].steps]
+    assert text.title
+    assert text.goal
+    for step in ALL[name].steps:
+        compare(step, text, lesson_text(name, ENGLISH), hints=ALL[name] is not TOUR)
+
+
+def compare(step: Step, texts: LessonText, english: LessonText, *, hints: bool) -> None:
+    text, model = texts.steps[step.name], english.steps[step.name]
+    options = step.answer.options if isinstance(step.answer, OneOf) else ()
+    assert tuple(text.options) == options, f"{step.name}: options in the order of the code"
+    assert set(text.outcomes) == set(step.outcomes), f"{step.name}: one text for each outcome"
+    assert len(text.hints) == (3 if hints else 0), step.name
+    for outcome, words in text.outcomes.items():
+        assert placeholders(words) == placeholders(model.outcomes[outcome]), f"{step.name}: {outcome}"
+    assert bool(text.source) == bool(model.source), f"{step.name}: the source is in every language"
+
+
+def test_a_lesson_has_five_to_eight_steps_and_then_three_puzzles() -> None:
+    for lesson in LESSONS:
+        puzzles = [step.puzzle for step in lesson.steps]
+        assert puzzles == sorted(puzzles), lesson.name
+        if lesson.name not in BEING_WRITTEN:
+            assert puzzles.count(True) == 3, lesson.name
+            assert 5 <= puzzles.count(False) <= 8, lesson.name
+
+
+def test_the_tour_has_five_steps_on_translate() -> None:
+    assert [step.page for step in TOUR.steps] == ["translate"] * 5
+    assert TOUR not in LESSONS
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_opens_a_page_that_exists_with_choices_that_exist(name: str) -> None:
+    step, found = STEPS[name], step_of_link(name)
+    assert found
+    assert found[1] is step
+    assert step.page in PAGES
+    assert step.choices.keys() <= FORMS.keys()
+    assert all(FORMS[choice].read(text) is not None for choice, text in step.choices.items())
+    assert (BUNDLED / step.choices.get("checkpoint", "everyday-en-de")).is_dir()
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_outcome_that_a_check_names_is_declared(name: str) -> None:
+    assert outcomes_in(STEPS[name].check) <= set(STEPS[name].outcomes)
+
+
+def outcomes_in(check: object) -> set[str]:
+    """The outcomes that the code of a check names. A check with parameters is a dataclass."""
+    code = check if inspect.isfunction(check) else type(check)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    given = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "outcome"]
+    return {result for value in given for result in results(value)}
+
+
+def results(value: ast.expr) -> set[str]:
+    """The texts that an expression can give; its conditions are not among them."""
+    if isinstance(value, ast.IfExp):
+        return results(value.body) | results(value.orelse)
+    return {value.value} if isinstance(value, ast.Constant) and isinstance(value.value, str) else set()
