@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import streamlit as st
+from streamlit.commands import navigation
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.errors import FragmentHandledException
@@ -31,6 +32,7 @@ __all__ = [
     "has_page",
     "join_page",
     "keep_reconnecting",
+    "lead_unknown_addresses_home",
     "received_files",
     "secret_of_browser",
     "session_id",
@@ -87,6 +89,12 @@ def keep_reconnecting() -> None:
 
     Without this, a page whose server has restarted would not react, and would lose the first change after that.
     """
+
+
+def lead_unknown_addresses_home() -> None:
+    """Open the default page at an address that no page has, without the window of Streamlit, which is in English."""
+    home: Any = navigation
+    home.send_page_not_found = lambda _: None
 
 
 def received_files() -> Any:

@@ -76,6 +76,38 @@ def test_a_fragment_that_runs_by_itself_tells_the_browser() -> None:
     assert "auto_rerun" in app.session_state["kinds"], repair("keep_reconnecting", changed)
 
 
+def app_with_two_pages() -> None:
+    from typing import Any
+
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from viz_app.server.streamlit_bridge import lead_unknown_addresses_home
+
+    context: Any = get_script_run_ctx()
+    send, kinds = context._enqueue, []
+
+    def watched(message: Any) -> None:
+        kinds.append(message.WhichOneof("type"))
+        send(message)
+
+    context._enqueue = watched
+    context.pages_manager.set_script_intent("", "nowhere")
+    lead_unknown_addresses_home()
+    first, second = (st.Page(lambda: None, title=name, url_path=name) for name in ("first", "second"))
+    opened = st.navigation([first, second])
+    context._enqueue = send
+    st.session_state["opened"], st.session_state["kinds"] = opened.title, kinds
+
+
+def test_an_unknown_address_opens_the_default_page_without_a_window() -> None:
+    app = AppTest.from_function(app_with_two_pages, default_timeout=PATIENCE).run()
+    assert app.session_state["opened"] == "first"
+    changed = "an unknown address sends `page_not_found`, which opens a window in English"
+    assert "navigation" in app.session_state["kinds"]
+    assert "page_not_found" not in app.session_state["kinds"], repair("lead_unknown_addresses_home", changed)
+
+
 def test_callbacks_pass_one_method() -> None:
     method: Any = getattr(bridge.SessionState, "_run_callback_and_record_rerun", None)
     assert method, repair("wrap_callbacks", "`SessionState._run_callback_and_record_rerun` is gone")
