@@ -1,15 +1,16 @@
 // The words of the components in the language of the visitor. The server sends them with the data of each component.
 
-/** @type {Record<string, string>} English → translation, and "" → the language. All components of a page have one. */
-const translations = {};
+/** @type {Record<string, Record<string, string>>} Language → English → translation. */
+const known = {};
+let used = ""; // the language of the page
 
 /**
- * Use these translations from now on, and those that other components have brought in the same language.
+ * Use this language from now on, with these words and those that other components have brought in it.
  * @param {Record<string, string>} words English → translation, and "" → the language. Without a language, they replace all.
  */
 export function useWords(words) {
-  if (!words[""] || words[""] !== translations[""]) for (const text of Object.keys(translations)) delete translations[text];
-  Object.assign(translations, words);
+  used = words[""] ?? "";
+  known[used] = { ...(used && known[used]), ...words };
 }
 
 /**
@@ -19,5 +20,5 @@ export function useWords(words) {
  * @param {Record<string, unknown>} [values]
  */
 export function say(text, values = {}) {
-  return (translations[text] ?? text).replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
+  return (known[used]?.[text] ?? text).replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
 }
