@@ -142,7 +142,7 @@ test("a text has the words of the visitor's language, and its values are never r
   assert.equal(say("Play"), "Play");
   assert.deepEqual([headName(5, 4), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);
   useWords({ "": "ko", Stop: "중지" });
-  assert.equal(say("Play"), "재생", "a component that is drawn once more in its old language takes no words away");
+  assert.equal(say("Play"), "재생", "a component that is drawn again in its old language takes no words away");
   useWords({ Play: "播放" });
   assert.deepEqual(["Play", "Pause"].map((text) => say(text)), ["播放", "Pause"], "words without a language replace all");
 });
