@@ -9,13 +9,14 @@ from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 
 from docs.words import SOURCES, Marked, domain, filled, marked
-from tests.conftest import ROOT
+from tests.conftest import BUNDLED, ROOT
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue_files
 from viz_app.content.pseudo import PSEUDO, Pseudo
 
 TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]
-WORDS = tomllib.loads((ROOT / "viz_app/content/terms.toml").read_text(encoding="utf-8"))["terms"]
+TERMS = tomllib.loads((ROOT / "viz_app/content/terms.toml").read_text(encoding="utf-8"))
+WORDS = TERMS["terms"]
 
 # Each term with the pattern that finds it in English, the longest first.
 PATTERNS = [
@@ -149,6 +150,15 @@ def test_one_term_has_one_word(language: str) -> None:
             texts = [one for one in translations(message) if one and times and term.get("checked", True)]
             wrong |= {one: accepted for one in texts if not any(w.lower() in one.lower() for w in accepted)}
     assert wrong == {}
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_no_translation_has_an_avoided_word(language: str) -> None:
+    documents = [ROOT / f"README.{language}.md", *BUNDLED.glob(f"*/README.{language}.md")]
+    texts = [path.read_text(encoding="utf-8") for path in documents]
+    texts += [one for _, message in messages(language) for one in translations(message)]
+    for avoided, instead in TERMS["avoided"].get(language, {}).items():
+        assert [text[:200] for text in texts if avoided in text] == [], f"write {instead} for {avoided}"
 
 
 def test_each_term_has_a_word_and_a_source_in_each_language() -> None:
