@@ -8,6 +8,8 @@ the click and stops in the frame that shows the last picture.
 """
 
 import argparse
+import gzip
+import re
 import statistics
 import tempfile
 import threading
@@ -97,6 +99,11 @@ def whole_memory(page: Page) -> str:
     return f"{found / 1e6:.0f} MB"
 
 
+def code_in(path: Path) -> bytes:
+    """The contents of a file of a site without the data in it, which are words and what is known of the checkpoints."""
+    return re.sub(rb'<script type="application/json".*?</script>', b"", path.read_bytes(), flags=re.DOTALL)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoint", default="everyday-en-de")
@@ -105,8 +112,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         site = Path(name) / "site"
         command_line(["publish", args.checkpoint, "--out", str(site)])
-        code = [path for path in site.rglob("*") if path.suffix in (".js", ".css", ".html")]
-        print(f"code: {sum(path.stat().st_size for path in code) / 1e3:.0f} kB in {len(code)} files")
+        code = {path.name: code_in(path) for path in site.iterdir() if path.suffix in (".js", ".css", ".html")}
+        sizes = ", ".join(f"{name} {len(text) / 1e3:.1f}" for name, text in code.items())
+        packed = sum(len(gzip.compress(text)) for text in code.values()) / 1e3
+        print(f"code: {sum(map(len, code.values())) / 1e3:.1f} kB, compressed {packed:.1f} kB ({sizes})")
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with sync_playwright() as playwright:
