@@ -1,10 +1,10 @@
-"""Commands that made our corpora and checkpoints once: python -m weights vary | distill | label | backtranslate"""
+"""Commands that made our corpora and checkpoints once: python -m weights vary | distill | label | tiny | …"""
 
 import sys
 from types import ModuleType
 
 from model.cli.main import main as command_line
-from weights.cli import backtranslate, distill, soft_labels, vary
+from weights.cli import backtranslate, distill, soft_labels, tiny, tiny_figures, vary
 
 __all__ = ["main"]
 
@@ -13,6 +13,8 @@ COMMANDS: dict[str, ModuleType] = {
     "distill": distill,
     "label": soft_labels,
     "backtranslate": backtranslate,
+    "tiny": tiny,
+    "tiny-figures": tiny_figures,
 }
 
 

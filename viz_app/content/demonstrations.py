@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import DONORS, MASKED_DONOR, REVIEW_DONOR, REVIEW_RECEIVER, REVIEWS, examples_for
+from viz_app.content.story_examples import STORY_MASKED_DONOR, knows_stories
 from viz_app.content.translation import N_
 
 __all__ = ["DEMONSTRATIONS", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "demonstration_for"]
@@ -113,10 +114,11 @@ def demonstration_for(config: AnyConfig) -> Demonstration:
         return Demonstration(heads=REVIEWS[0], receiver=REVIEW_RECEIVER, donor=REVIEW_DONOR, compared=REVIEWS[0])
     examples = examples_for(config)
     mask = getattr(config.tokenizer, "mask", "") if config.task == "reading" else ""
+    masked_donor = STORY_MASKED_DONOR if knows_stories(config) else MASKED_DONOR
     return Demonstration(
         order=examples[0],
         heads=examples[0],
         receiver=examples[0],
-        donor=MASKED_DONOR.format(mask) if mask else DONORS.get(examples[0], examples[-1]),
+        donor=masked_donor.format(mask) if mask else DONORS.get(examples[0], examples[-1]),
         compared=examples[0],
     )

@@ -4,6 +4,7 @@ from model.config.foreign import ForeignConfig
 from model.corpora.corpora import TATOEBA
 from model.inference.opening import AnyConfig
 from viz_app.content.purposes import PURPOSES
+from viz_app.content.story_examples import STORY_BATCHES, STORY_BEGINNINGS, STORY_DONORS, STORY_MASKED, knows_stories
 
 __all__ = [
     "BATCHES",
@@ -89,6 +90,7 @@ DONORS = {
     "Ein brauner Hund rennt durch den Schnee.": "Ein brauner Hund rennt durch den Wald.",
     "下一班火车几点开？": "下一班飞机几点开？",
     "The cat sat on the mat because": "The dog sat on the mat because",
+    **STORY_DONORS,
 }
 EVERYDAY_CORPORA, CAPTION_CORPORA = set(TATOEBA), {"multi30k", "3am"}
 
@@ -233,10 +235,11 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
     language = config.tokenizer.source_language
     captions = CAPTIONS.get(language, CAPTIONS["en"])
     if isinstance(config, ForeignConfig):
+        stories, mask = knows_stories(config), config.tokenizer.mask
         if config.task == "continuation":
-            return BEGINNINGS
-        mask = config.tokenizer.mask
-        masked = tuple(text.format(mask) for text in MASKED) if mask and config.task == "reading" else ()
+            return STORY_BEGINNINGS if stories else BEGINNINGS
+        texts = STORY_MASKED if stories else MASKED
+        masked = tuple(text.format(mask) for text in texts) if mask and config.task == "reading" else ()
         return (*masked, *EVERYDAY.get(language, EVERYDAY["en"]))[:5]
     if language in TOY_EXAMPLES:
         return TOY_EXAMPLES[language]
@@ -252,7 +255,8 @@ def batch_examples(config: AnyConfig) -> tuple[str, tuple[str, ...]]:
     language, mask = config.tokenizer.source_language, getattr(config.tokenizer, "mask", "")
     by_task = {"continuation": "beginnings", "classification": "reviews", "reading": "masked" if mask else "en"}
     name = by_task.get(config.task, language if language in BATCHES else "en")
-    return name, tuple(text.format(mask) for text in BATCHES[name])
+    texts = (STORY_BATCHES if knows_stories(config) else BATCHES)[name]
+    return name, tuple(text.format(mask) for text in texts)
 
 
 def offered_examples(config: AnyConfig) -> tuple[str, ...]:
