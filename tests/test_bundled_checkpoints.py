@@ -7,6 +7,7 @@ import pytest
 
 from model.analysis.importance import make_examples, sentence_losses
 from model.checkpoints.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
+from model.config.foreign import is_foreign
 from model.config.model import VOCAB_SIZES
 from model.config.recipe import load_recipe
 from model.files import load_weights
@@ -14,7 +15,8 @@ from model.inference.classify import classify
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 
-FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json"))
+# The tiny models have their own tests: tests/test_tiny_checkpoints.py
+FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json") if not is_foreign(path.parent))
 
 
 def headline(config: CheckpointConfig) -> float | None:

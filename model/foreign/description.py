@@ -5,13 +5,13 @@ from pathlib import Path
 
 from transformers import AutoConfig, PreTrainedConfig
 
-from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.config.foreign import ForeignConfig, ForeignSizes, Task
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
+from model.foreign.known_config import texts_of
 from model.foreign.sizes import classes_of
 from model.messages import Message
 from model.safety.errors import first_line
-from model.safety.json_files import read_small_json
 from model.safety.sizes import read_config_json
 
 __all__ = ["describe", "read_foreign_config", "read_library_config"]
@@ -83,22 +83,3 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         raise CheckpointError(
             "The sizes in config.json of {name} cannot be used: {error}", name=name, error=error
         ) from error
-
-
-def texts_of(folder: Path) -> ForeignTexts:
-    """The languages and the mask token, if the tokenizer's settings name them."""
-    try:
-        values = read_small_json(folder / "tokenizer_config.json")
-    except (OSError, ValueError):
-        return ForeignTexts()
-
-    def first(*keys: str) -> str:
-        found = (values.get(key) if isinstance(values, dict) else None for key in keys)
-        texts = (value.get("content") if isinstance(value, dict) else value for value in found)
-        return next((text for text in texts if isinstance(text, str)), "")
-
-    return ForeignTexts(
-        source_language=first("source_lang", "src_lang"),
-        target_language=first("target_lang", "tgt_lang"),
-        mask=first("mask_token"),
-    )

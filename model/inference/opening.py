@@ -21,6 +21,7 @@ from model.checkpoints.state_dict import open_state_dict, read_description
 from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
 from model.decoding.search import finish
+from model.foreign.known_config import read_known_config
 from model.inference.classify import classify
 from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
@@ -46,6 +47,8 @@ def read_any_config(folder: Path) -> AnyConfig:
         if (folder / DESCRIPTION).exists():
             return read_description(folder)
         if is_foreign(folder):
+            if (known := read_known_config(folder)) is not None:
+                return known
             from model.foreign.description import read_foreign_config
 
             return read_foreign_config(folder)
@@ -104,6 +107,13 @@ def readable_errors(folder: Path) -> Iterator[None]:
         yield
     except CheckpointError:
         raise
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise CheckpointError(
+            "{folder} needs the package {package}, which is not installed. Run `pip install {package}`.",
+            folder=folder.name,
+            package=package,
+        ) from error
     except Exception as error:
         raise CheckpointError(
             "{folder} cannot be opened: {problem}", folder=folder.name, problem=first_line(error)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from weights.tiny import figures as figures_module
+from weights.tiny import tokenizers as tokenizers_module
 from weights.tiny import train as train_module
 from weights.tiny.batches import IGNORED, story_batches
 from weights.tiny.figures import Bigrams
@@ -14,7 +15,9 @@ from weights.tiny.models import TINY
 from weights.tiny.probes import probes
 from weights.tiny.train import rate, train_tiny
 
-GPT, BERT = TINY["tiny-gpt-en"].make_tokenizer(), TINY["tiny-bert-en"].make_tokenizer()
+with pytest.MonkeyPatch.context() as fewer:
+    fewer.setattr(tokenizers_module, "STORIES", 2_500)
+    GPT, BERT = TINY["tiny-gpt-en"].make_tokenizer(), TINY["tiny-bert-en"].make_tokenizer()
 SIZES = {"count": 40, "seed": 3, "longest": 64, "tokens": 512}
 
 
@@ -53,7 +56,7 @@ def test_the_learning_rate_rises_stays_and_falls() -> None:
 
 def test_a_stopped_run_continues_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_module, "STORIES", 12)
-    monkeypatch.setattr(train_module, "POSITIONS", 24)
+    monkeypatch.setattr(tokenizers_module, "STORIES", 50)
     train_tiny("tiny-gpt-en", tmp_path / "whole", rounds=2)
     original, seen = train_module.one_round, []
 

@@ -34,7 +34,7 @@ class Words:
     def __init__(self, draw: random.Random, *, invented: float = INVENTED, held_out: bool = False) -> None:
         """See `draw_stories`."""
         self.draw = draw
-        self.names = {"invented": invented, "held_out": held_out}
+        self.invented, self.held_out = invented, held_out
         self.chosen: dict[str, Row] = {}
 
     def row(self, slot: str) -> Row:
@@ -51,7 +51,7 @@ class Words:
         kinds = KINDS_OF_NAMES.get(category)
         if kinds is None:
             return draw_row(category, self.draw)
-        return draw_name(self.draw.choice(kinds), self.draw, **self.names)
+        return draw_name(self.draw.choice(kinds), self.draw, invented=self.invented, held_out=self.held_out)
 
     def next_scene(self) -> None:
         self.chosen = {slot: row for slot, row in self.chosen.items() if slot.split(" ")[0] in SAME}
@@ -79,7 +79,8 @@ def draw_line(line: str, words: Words) -> str:
 
 def draw_story(words: Words) -> list[str]:
     """The lines of one story."""
-    draw, lines = words.draw, []
+    draw = words.draw
+    lines: list[str] = []
     for scene in draw.sample(scenes(), draw.choice(SCENES_OF_A_STORY)):
         lines.extend(
             draw_line(line.removeprefix("?"), words)

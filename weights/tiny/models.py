@@ -43,7 +43,8 @@ def bert(tokenizer: Tokenizer) -> PreTrainedModel:
         BertConfig(
             vocab_size=len(tokenizer), max_position_embeddings=POSITIONS, hidden_size=WIDTH, num_hidden_layers=LAYERS,
             num_attention_heads=HEADS, intermediate_size=4 * WIDTH, hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0, pad_token_id=tokenizer.pad_token_id, corpus=CORPUS,
+            attention_probs_dropout_prob=0.0, initializer_range=WIDTH**-0.5,
+            pad_token_id=tokenizer.pad_token_id, corpus=CORPUS,
         )
     )  # fmt: skip
 
@@ -53,6 +54,6 @@ TINY: Mapping[str, TinyModel] = {
         make_tokenizer=lambda: byte_pairs(1800), make_model=gpt, masked=False, learning_rate=2e-3, rounds=60
     ),
     "tiny-bert-en": TinyModel(
-        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=1e-3, rounds=60
+        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=1.5e-3, rounds=60
     ),
 }

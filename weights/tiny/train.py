@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from weights.tiny.batches import IGNORED, Batch, story_batches
 from weights.tiny.models import POSITIONS, TINY, TinyModel
 
-__all__ = ["logits_of", "loss_of", "train_tiny"]
+__all__ = ["loss_of", "train_tiny"]
 
 STORIES = 2_000  # per round; each round draws new ones
 TOKENS = 1_024  # per batch; small batches learn more from the same stories
@@ -22,16 +22,12 @@ CLIP = 1.0
 STATE = "training/state.pt"
 
 
-def logits_of(model: PreTrainedModel, batch: Batch) -> Tensor:
-    """Logits (B, T, V)."""
-    found: Tensor = model(input_ids=batch.ids, attention_mask=batch.real).logits
-    return found
-
-
 def loss_of(model: PreTrainedModel, batch: Batch) -> Tensor:
-    """Nats per predicted token."""
+    """Nats per predicted token. Logits are computed only where there is one."""
     places = batch.wanted != IGNORED
-    return F.cross_entropy(logits_of(model, batch)[places].float(), batch.wanted[places])
+    states: Tensor = model.base_model(input_ids=batch.ids, attention_mask=batch.real).last_hidden_state  # (B, T, D)
+    head = model.cls if hasattr(model, "cls") else model.lm_head
+    return F.cross_entropy(head(states[places]).float(), batch.wanted[places])
 
 
 def rate(rounds_done: float, rounds: int, highest: float) -> float:

@@ -1,0 +1,104 @@
+"""What the files of a folder of `transformers` say, read without that library.
+
+The library takes three seconds and 150 MB. A list of checkpoints needs it only for families that are not known here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.safety.json_files import read_small_json
+from model.safety.sizes import read_config_json
+
+__all__ = ["read_known_config", "texts_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A class of the library: its task, its only kind of attention, and its names of the sizes."""
+
+    family: str
+    task: Task
+    kind: str
+    d_model: str
+    num_heads: str
+    num_layers: str
+    max_length: str
+
+
+KNOWN = {
+    "GPT2LMHeadModel": Known(
+        family="gpt2",
+        task="continuation",
+        kind="decoder",
+        d_model="n_embd",
+        num_heads="n_head",
+        num_layers="n_layer",
+        max_length="n_positions",
+    ),
+    "BertForMaskedLM": Known(
+        family="bert",
+        task="reading",
+        kind="encoder",
+        d_model="hidden_size",
+        num_heads="num_attention_heads",
+        num_layers="num_hidden_layers",
+        max_length="max_position_embeddings",
+    ),
+}
+
+
+def read_known_config(folder: Path) -> ForeignConfig | None:
+    """As `read_foreign_config`, for the classes in `KNOWN`; None if only the library can read the folder.
+
+    Raises:
+        CheckpointError: `config.json` is too long, is damaged, or names too large sizes.
+    """
+    values = read_config_json(folder)
+    named = values.get("architectures")
+    known = KNOWN.get(str(named[0])) if isinstance(named, list) and named else None
+    if known is None or values.get("model_type") != known.family:
+        return None
+    sizes = sizes_in(values, known)
+    if sizes is None:
+        return None
+    return ForeignConfig(
+        family=known.family, task=known.task, model=sizes, tokenizer=texts_of(folder, known.task), values=values
+    )
+
+
+def sizes_in(values: Mapping[str, object], known: Known) -> ForeignSizes | None:
+    """The sizes; None if the file leaves one to the library."""
+    names = (known.d_model, known.num_heads, known.num_layers, known.max_length, "vocab_size")
+    found = [size for name in names if isinstance(size := values.get(name), int) and size > 0]
+    if len(found) < len(names):
+        return None
+    d_model, num_heads, num_layers, max_length, vocabulary = found
+    return ForeignSizes(
+        d_model=d_model,
+        num_heads=num_heads,
+        layers={known.kind: num_layers},
+        max_length=max_length,
+        source_vocab_size=vocabulary,
+        target_vocab_size=vocabulary,
+    )
+
+
+def texts_of(folder: Path, task: Task = "reading") -> ForeignTexts:
+    """The languages and the mask token, if the tokenizer's settings name them. Only a reader uses a mask token."""
+    try:
+        values = read_small_json(folder / "tokenizer_config.json")
+    except (OSError, ValueError):
+        return ForeignTexts()
+
+    def first(*keys: str) -> str:
+        found = (values.get(key) if isinstance(values, dict) else None for key in keys)
+        texts = (value.get("content") if isinstance(value, dict) else value for value in found)
+        return next((text for text in texts if isinstance(text, str)), "")
+
+    return ForeignTexts(
+        source_language=first("source_lang", "src_lang"),
+        target_language=first("target_lang", "tgt_lang"),
+        mask=first("mask_token") if task == "reading" else "",
+    )
