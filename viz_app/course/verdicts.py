@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 from viz_app.course.lesson import Answer, Verdict
 
-__all__ = ["ESTIMATES", "chosen", "estimated"]
+__all__ = ["ESTIMATES", "Values", "chosen", "estimated"]
 
 Value = str | int | float
+Values = dict[str, Value]
 ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
 
 
