@@ -1,7 +1,14 @@
 """The lessons that exist, in their order, and the tour of a first visit."""
 
 from viz_app.course.lesson import AnswerForm, Lesson, Step
-from viz_app.course.lessons import first_visit, positions, query_key_value, the_whole_layer, why_attention
+from viz_app.course.lessons import (
+    first_visit,
+    positions,
+    query_key_value,
+    the_whole_layer,
+    what_attention_explains,
+    why_attention,
+)
 
 __all__ = ["ANSWER_FORMS", "LESSONS", "TOUR", "step_of_link"]
 
@@ -10,6 +17,7 @@ LESSONS: tuple[Lesson, ...] = (
     query_key_value.LESSON,
     positions.LESSON,
     the_whole_layer.LESSON,
+    what_attention_explains.LESSON,
 )
 TOUR = first_visit.LESSON  # in no list: the app offers it once, and the page Lessons has a link to it
 STEPS = {lesson.link(step): (lesson, step) for lesson in (*LESSONS, TOUR) for step in lesson.steps}

@@ -132,12 +132,8 @@ class StrongAndSilent:
     def __call__(self, situation: Situation, _: Answer) -> Verdict:
         change, maps = situation.intervention, situation.usual.maps
         silenced = [head for head in change.ablated if self.strength(maps[head.kind], head) > self.weight]
-        values: Values = {
-            "count": len(silenced),
-            "heads": self.heads,
-            "least": self.weight,
-            "usual": situation.usual.text,
-        }
+        usual, text = situation.usual.text, situation.translation.text
+        values: Values = {"count": len(silenced), "heads": self.heads, "least": self.weight, "usual": usual}
         if change != Intervention(ablated=change.ablated):
             return Verdict(right=False, outcome="other-change", values=values)
         if len(silenced) < self.heads:
