@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-__all__ = ["CODES", "Codes", "Place"]
+__all__ = ["CODES", "LENGTH", "SIGNS", "Codes", "Place"]
 
 SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"  # without signs that sound or look like others: i, l, o, 0, 1
 LENGTH = 5
