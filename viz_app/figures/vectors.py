@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
-from viz_app.figures.labels import unique_labels
+from viz_app.figures.labels import LINE, unique_labels
 from viz_app.figures.picture import Picture, map_picture, numbered_axes
 from viz_app.figures.scales import colour_bar, signed_scale
-from viz_app.figures.style import Axes, axis, figure, hover, map_figure
+from viz_app.figures.style import TEXT, Axes, axis, figure, hover, map_figure
 
 __all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
 
@@ -87,14 +87,22 @@ def concatenation(
         "y1": 0.5,
         "line": {"color": ACCENT, "width": 3},
     }
-    starts = [head * width for head in range(heads)]
-    names = [f"{start}<br>{t('head {head}', head=i)}" for i, start in enumerate(starts, start=1)]
+    name = {
+        "text": t("head {head}", head=chosen + 1),
+        "font": TEXT,
+        "showarrow": False,
+        "x": (chosen + 0.5) * width - 0.5,
+        "y": -0.5,
+        "yanchor": "bottom",
+    }
     drawn = figure(
         [trace],
-        axis(dimension, tickvals=starts, ticktext=names),
+        axis(dimension, tickvals=[head * width for head in range(heads)]),
         axis("", type="category", autorange="reversed"),
         height=height,
+        margin={"t": 2 * LINE},
         shapes=[frame],
+        annotations=[name],
     )
     axes = replace(numbered_axes(stacked, t("vector"), dimension), queries=labels)
     return map_picture(drawn, stacked, axes, unit=unit, signed=True)
