@@ -11,17 +11,18 @@ __all__ = ["hints"]
 BUTTONS = (N_("Hint"), N_("Another hint"), N_("Show me"))
 
 
-def hints(name: str, text: StepText) -> None:
+def hints(name: str, text: StepText, *, needed: bool) -> None:
     """Draw the hints that the visitor has asked for, and a button for the next one.
 
     Args:
         name: The name of the step in links.
         text: Its texts.
+        needed: Whether the visitor has found no right answer yet.
     """
     given = lesson_visit().hints.get(name, 0)
     for hint in text.hints[:given]:
         st.markdown(f":material/lightbulb: {hint}")
-    if given < len(text.hints):
+    if needed and given < len(text.hints):
         st.button(
             t(BUTTONS[given]),
             key="lesson_hint",

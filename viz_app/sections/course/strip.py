@@ -118,7 +118,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
         with right, st.container():
             question(name, step, text, record, listed)
             outcome = st.container()
-            hints(name, text)
+            hints(name, text, needed=not (record and record.right))
     if shows_page:
         highlight(step, shown=not step.puzzle or visit.hints.get(name, 0) == len(text.hints))
     if not shows_page:

@@ -5,7 +5,7 @@ from html import escape
 import streamlit as st
 
 from viz_app.content.lesson_texts import LessonText
-from viz_app.content.translation import t
+from viz_app.content.translation import t, tp
 from viz_app.course.lesson import Lesson, Step
 from viz_app.course.progress import Record
 from viz_app.course.visit import begin_step, leave_lesson, lesson_visit, reset_step, reveal_step, unchanged
@@ -66,16 +66,18 @@ def way(lesson: Lesson, step: Step, *, hidden: bool) -> None:
             on_click=reset_step,
         )
     st.button(
-        t("Back"),
+        tp("lesson", "Back"),
         key="lesson_back",
         disabled=back is None,
         on_click=begin_step,
         args=(lesson.link(back) if back else "",),
     )
     if hidden and presenting():
-        st.button(t("Show"), key="lesson_next", type="primary", on_click=reveal_step)
+        st.button(tp("lesson", "Show"), key="lesson_next", type="primary", on_click=reveal_step)
     elif after:
-        st.button(t("Next"), key="lesson_next", type="primary", on_click=begin_step, args=(lesson.link(after),))
+        st.button(
+            tp("lesson", "Next"), key="lesson_next", type="primary", on_click=begin_step, args=(lesson.link(after),)
+        )
     else:
         st.button(t("Finish"), key="lesson_next", type="primary", on_click=leave_lesson, args=("lessons",))
     st.button(

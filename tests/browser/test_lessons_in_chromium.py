@@ -1,0 +1,116 @@
+"""A lesson in a real browser: what it keeps, its keys, and what axe-core finds."""
+
+import json
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import accessibility
+from tests.browser.conftest import settle
+from tests.browser.test_present_in_chromium import SMALLEST
+from viz_app.course.catalogue import LESSONS, TOUR
+from viz_app.course.lesson import OneOf
+
+Visit = Callable[..., Page]
+LESSON, STEP = next((one, step) for one in LESSONS for step in one.steps if isinstance(step.answer, OneOf))
+NAME = LESSON.link(STEP)
+KEPT = "() => JSON.parse(localStorage.getItem('headlight-lessons') ?? '{}')"
+
+
+def waits(page: Page) -> None:
+    expect(page.get_by_text("Answer first. Then the picture appears.")).to_be_visible()
+    settle(page)
+
+
+def answer(page: Page, index: int) -> None:
+    page.locator(".st-key-lesson_strip [data-testid=stButtonGroup] button").nth(index).click()
+    expect(page.locator(".st-key-lesson_outcome")).to_be_visible()
+    settle(page)
+
+
+def test_answers_survive_a_reload_and_what_another_tab_has_kept(visit: Visit) -> None:
+    page = visit(f"?lesson={NAME}")
+    waits(page)
+    accessibility.check(page)
+    hostile = {f"{LESSON.name}.x": {"first": "<b>"}, LESSON.link(LESSON.steps[-1]): "<script>", "other": [1]}
+    page.evaluate("(text) => localStorage.setItem('headlight-lessons', text)", json.dumps(hostile))
+    answer(page, 0)
+    kept = page.evaluate(KEPT)
+    assert kept.keys() == hostile.keys() | {NAME}, "an answer is added to what is kept"
+    assert kept[NAME]["first"] == STEP.answer.options[0]
+    accessibility.check(page)
+    page.reload()
+    expect(page.locator(".st-key-lesson_outcome")).to_be_visible()
+    settle(page)
+    outcome = page.locator(".st-key-lesson_outcome").inner_text()
+    page.evaluate("() => localStorage.setItem('headlight-lessons', '{not json')")
+    page.reload()
+    waits(page)
+    answer(page, 0)
+    assert page.locator(".st-key-lesson_outcome").inner_text() == outcome
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("button", name="Forget my progress").click()
+    page.get_by_role("button", name="Remove my answers").click()
+    settle(page)
+    assert page.evaluate(KEPT) == {}
+
+
+def test_keys_walk_through_the_steps_and_back_and_forward_too(visit: Visit) -> None:
+    page = visit(f"?lesson={NAME}&present=true")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    waits(page)
+    size, words = page.evaluate(SMALLEST)
+    assert size >= 21.9, words
+    page.keyboard.press("PageDown")
+    expect(page.get_by_text("Answer first.")).to_have_count(0)  # the first key shows the page
+    settle(page)
+    after = LESSON.after(STEP)
+    assert after
+    for key, name in (("PageDown", LESSON.link(after)), ("ArrowLeft", NAME), ("ArrowRight", LESSON.link(after))):
+        page.keyboard.press(key)
+        page.wait_for_url(f"**lesson={name}*")
+        settle(page)
+    page.go_back()
+    page.wait_for_url(f"**lesson={NAME}*")
+    settle(page)
+    page.go_forward()
+    page.wait_for_url(f"**lesson={LESSON.link(after)}*")
+    settle(page)
+
+
+def test_the_tour_is_offered_once_and_moves_nothing(visit: Visit) -> None:
+    page = visit()
+    offer = page.get_by_role("region", name="Tour")
+    expect(offer).to_be_visible()
+    settle(page)
+    accessibility.check(page)
+    heading = page.get_by_role("heading", level=1)
+    top = heading.bounding_box()
+    offer.get_by_role("button", name="No, thanks").click()
+    expect(offer).to_have_count(0)
+    assert heading.bounding_box() == top
+    page.reload()
+    settle(page)
+    expect(offer).to_have_count(0)
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("button", name="Take the tour").click()
+    for step in TOUR.steps:
+        page.wait_for_url(f"**lesson={TOUR.link(step)}*")
+        settle(page)
+        picture = page.locator("svg.map").bounding_box()
+        assert picture
+        assert picture["y"] < 720, "the picture is on the screen"
+        page.get_by_role("button", name="Finish" if step is TOUR.steps[-1] else "Next", exact=True).click()
+    expect(heading).to_contain_text("Lessons")
+
+
+def test_the_offer_covers_no_button_of_a_phone(visit: Visit) -> None:
+    page = visit(phone=True)
+    page.get_by_role("button", name="Take the tour").tap()
+    expect(page.locator(".st-key-lesson_strip")).to_be_visible()
+    settle(page)
+    width = page.evaluate("() => document.querySelector('.st-key-lesson_strip').scrollWidth")
+    assert width <= 390
+    accessibility.check(page)
+    page.get_by_role("button", name="Leave the lesson").tap()
+    expect(page.locator(".st-key-lesson_strip")).to_have_count(0)
