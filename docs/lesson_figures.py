@@ -5,18 +5,25 @@ Run `python -m docs.lesson_figures` from the root of the repository. It takes ab
 """
 
 import hashlib
+import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
+from model.analysis.importance import all_heads
+from model.analysis.silencing import WrittenText, silence_cells
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
+from model.trace import Edit, hook_name, tracing
 from viz_app.content.examples import CAPTIONS, MORE
 from viz_app.course.figures import FIGURES
-from viz_app.course.lessons.query_key_value import mean_entropies
+from viz_app.course.lessons.many_heads import BREAD
+from viz_app.course.rows import mean_entropies
 from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
 
@@ -24,6 +31,7 @@ __all__ = ["SENTENCES", "changes_of_heads", "weights_hash"]
 
 NAME = "everyday-en-de"
 FOLDER = Path("checkpoints") / NAME
+ROWS = 128  # of a batch
 SENTENCES = (*CAPTIONS["en"], *MORE["en"])
 
 
@@ -46,14 +54,40 @@ def changes_of_heads(checkpoint: Checkpoint, sentence: str) -> tuple[int, list[b
     return alone, [text_without(checkpoint, sentence, heads) != usual for heads in layers]
 
 
+def pairs_that_change(checkpoint: Checkpoint, sentence: str) -> dict[tuple[Head, Head], str]:
+    """All pairs of heads that change a translation when both are silenced, with the new translation."""
+    outcome = WrittenText(checkpoint.model, checkpoint.tokenizers.specials, translate(checkpoint, sentence))
+    pairs = list(itertools.combinations(all_heads(checkpoint.model), 2))
+    found = []
+    for start in range(0, len(pairs), ROWS):
+        part = pairs[start : start + ROWS]
+        with torch.inference_mode(), tracing(record=(), edits=silence_rows(part)):
+            positions = outcome.measure(len(part), "encoder")[1].tolist()
+        found += [pair for pair, position in zip(part, positions, strict=True) if position >= 0]
+    return {pair: text_without(checkpoint, sentence, pair) for pair in found}
+
+
+def silence_rows(groups: Sequence[Sequence[Head]]) -> dict[str, Edit]:
+    """Edits for a batch with one row per group: row i runs without the heads of group i."""
+    cells: dict[str, list[tuple[int, int]]] = {}
+    for row, heads in enumerate(groups):
+        for head in heads:
+            cells.setdefault(hook_name(head.kind, head.layer, "weights"), []).append((row, head.head))
+    return {name: silence_cells(places) for name, places in cells.items()}
+
+
 def many_heads() -> dict[str, int]:
     checkpoint = load_checkpoint(FOLDER)
     found = [changes_of_heads(checkpoint, sentence) for sentence in SENTENCES]
     layers = np.sum([changed for _, changed in found], axis=0)
     heads = checkpoint.model.config.num_heads * len(layers)
+    all_pairs = math.comb(len(all_heads(checkpoint.model)), 2)
+    solving = [text for text in pairs_that_change(checkpoint, BREAD).values() if "kaufte" not in text]
     return {
         "sentences": len(found),
         "runs": len(found) * heads,
+        "pairs": all_pairs,
+        "solving": len(solving),
         "changed_runs": sum(alone for alone, _ in found),
         **{f"changed_layer_{number}": int(count) for number, count in enumerate(layers, start=1)},
     }
