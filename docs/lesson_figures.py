@@ -19,6 +19,7 @@ from model.analysis.silencing import WrittenText, silence_cells
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
+from model.network.protocols import Writes
 from model.trace import Edit, hook_name, tracing
 from viz_app.content.examples import CAPTIONS, MORE
 from viz_app.course.figures import FIGURES
@@ -56,6 +57,7 @@ def changes_of_heads(checkpoint: Checkpoint, sentence: str) -> tuple[int, list[b
 
 def pairs_that_change(checkpoint: Checkpoint, sentence: str) -> dict[tuple[Head, Head], str]:
     """All pairs of heads that change a translation when both are silenced, with the new translation."""
+    assert isinstance(checkpoint.model, Writes)
     outcome = WrittenText(checkpoint.model, checkpoint.tokenizers.specials, translate(checkpoint, sentence))
     pairs = list(itertools.combinations(all_heads(checkpoint.model), 2))
     found = []

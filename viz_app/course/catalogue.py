@@ -3,6 +3,7 @@
 from viz_app.course.lesson import AnswerForm, Lesson, Step
 from viz_app.course.lessons import (
     first_visit,
+    many_heads,
     positions,
     query_key_value,
     the_whole_layer,
@@ -15,6 +16,7 @@ __all__ = ["ANSWER_FORMS", "LESSONS", "TOUR", "step_of_link"]
 LESSONS: tuple[Lesson, ...] = (
     why_attention.LESSON,
     query_key_value.LESSON,
+    many_heads.LESSON,
     positions.LESSON,
     the_whole_layer.LESSON,
     what_attention_explains.LESSON,

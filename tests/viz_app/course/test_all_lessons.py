@@ -18,7 +18,14 @@ from viz_app.widgets.navigation import PAGES
 ALL = {lesson.name: lesson for lesson in (*LESSONS, TOUR)}
 STEPS = {lesson.link(step): step for lesson in ALL.values() for step in lesson.steps}
 # Lessons that may lack steps, puzzles and translations.
-BEING_WRITTEN = {"why-attention", "query-key-value", "positions", "the-whole-layer", "what-attention-explains"}
+BEING_WRITTEN = {
+    "why-attention",
+    "query-key-value",
+    "many-heads",
+    "positions",
+    "the-whole-layer",
+    "what-attention-explains",
+}
 
 
 def languages(lesson: Lesson) -> list[str]:
