@@ -1,18 +1,30 @@
-"""Lessons: the course, and the way to the tour."""
+"""Lessons: the course, the way to the tour, and what a teacher needs."""
 
 import streamlit as st
 
-from viz_app.content.translation import t
+from viz_app.content.translation import N_, t
 from viz_app.sections.course.browser_store import tour_button
+from viz_app.sections.course.class_member import member_line
+from viz_app.sections.course.class_screen import class_screen
 from viz_app.sections.course.lesson_list import forget_button, lesson_list
+from viz_app.widgets.tabs import tabs
 
-st.markdown(
-    t(
-        "Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model "
-        "gives the answer. Your answers stay in this browser."
-    )
-)
-lesson_list()
-with st.container(horizontal=True, gap="small"):
-    tour_button()
-    forget_button()
+TABS = {"learn": N_("Lessons"), "teach": N_("For teachers")}
+
+learn, teach = tabs({name: t(label) for name, label in TABS.items()}, "lessons_tab")
+if learn.open:
+    with learn:
+        st.markdown(
+            t(
+                "Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the "
+                "model gives the answer. Your answers stay in this browser."
+            )
+        )
+        member_line()
+        lesson_list()
+        with st.container(horizontal=True, gap="small"):
+            tour_button()
+            forget_button()
+if teach.open:
+    with teach:
+        class_screen()

@@ -84,7 +84,7 @@ OLD_TABS = {
 TEXT, WHOLE_NUMBER, FRACTION = Form(str), Form(read_whole_number), Form(read_fraction)
 SWITCH = Form(read_switch, lambda value: str(value).lower())
 TAB = Form(lambda text: OLD_TABS.get(text, text))
-TABS = "position_tab mask_tab heads_tab checkpoint_tab inside_tab"
+TABS = "position_tab mask_tab heads_tab checkpoint_tab inside_tab lessons_tab"
 NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
     length width base shift shuffle sentence step new_tokens toy_longest toy_width toy_heads toy_layers"""
 FRACTIONS = "temperature top_p head_temperature painted_weight"

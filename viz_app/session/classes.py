@@ -116,7 +116,7 @@ class Classes:
             self._remove_old()
             found = self._classes.get(code)
             if found is None or found.teacher == visitor:
-                return found and found.lesson
+                return found.lesson if found else None
             if visitor not in found.members and len(found.members) >= self.most_members:
                 raise FullClassError
             for other in self._classes.values():

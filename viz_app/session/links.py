@@ -10,11 +10,13 @@ import streamlit as st
 
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
+from viz_app.server.presence import visitor
 from viz_app.session.choices import choices
+from viz_app.session.classes import CLASSES, FullClassError
 from viz_app.session.codes import CODES, Place
 from viz_app.session.own_checkpoints import LOCAL, own_checkpoints
 
-__all__ = ["code_field", "link_button", "wanted_place"]
+__all__ = ["code_field", "has_codes", "link_button", "wanted_place"]
 
 ANYWHERE = ("0.0.0.0", "::")  # a server with one of these addresses listens at every address of its computer
 PARAMETER = "code"  # of a link that is a code
@@ -111,15 +113,29 @@ def link(url: str, chosen: tuple[tuple[str, str], ...]) -> str:
 
 
 def wanted_place(parameters: Mapping[str, str]) -> Place | None:
-    """The place of the code that the visitor typed or that the URL holds. A message says so if the code is unknown."""
+    """The place of the code that the visitor typed or that the URL holds. A message says so if there is none.
+
+    The code of a class leads to its lesson, and the visitor joins the class.
+    """
     code = st.session_state.pop("code_to_follow", "") or parameters.get(PARAMETER, "")
-    place = CODES.place_of(code) if code else None
-    if code and not place:
-        st.warning(
-            t(
-                "This server does not know the code “{code}”. It forgets all codes when it restarts. Ask for a new "
-                "code, or for the link.",
-                code=plain(code[:20]),
-            )
+    if not code:
+        return None
+    try:
+        if place := CODES.place_of(code) or lesson_of_class(code):
+            return place
+    except FullClassError:
+        st.warning(t("The class {code} is full. Ask the teacher to open another one.", code=plain(code[:20])))
+        return None
+    st.warning(
+        t(
+            "This server does not know the code “{code}”. It forgets all codes when it restarts. Ask for a new "
+            "code, or for the link.",
+            code=plain(code[:20]),
         )
-    return place
+    )
+    return None
+
+
+def lesson_of_class(code: str) -> Place | None:
+    lesson = CLASSES.join(code, visitor())
+    return Place("lessons", (("lesson", lesson),)) if lesson else None

@@ -15,13 +15,16 @@ from viz_app.course.progress import Record
 from viz_app.course.situation import Situation
 from viz_app.course.visit import judge_step, lesson_visit, opened_step, unknown_step
 from viz_app.sections.course.answer_controls import about_this_run, answer_control
+from viz_app.sections.course.class_answers import note_in_class
 from viz_app.sections.course.hints import hints
 from viz_app.sections.course.live_situation import live_situation
 from viz_app.sections.course.strip_header import strip_header
 from viz_app.sections.course.target import highlight
+from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services.listing import Listed
 from viz_app.session.boundary import boundary
+from viz_app.session.classes import CLASSES
 from viz_app.widgets.navigation import PAGES, page_link
 
 __all__ = ["LessonStrip", "lesson_strip"]
@@ -73,6 +76,7 @@ class LessonStrip:
                 return
             verdict = self.step.check(situation, answer)
             judge_step(verdict.right)
+            note_in_class(self.lesson, self.step, situation, record.first if record else None, right=verdict.right)
             self.show(verdict)
             self.invite(situation, verdict)
 
@@ -102,6 +106,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     if opened is None:
         return None
     lesson, step = opened
+    CLASSES.note_step(visitor(), lesson.name, step.name)
     texts = lesson_text(lesson.name, language())
     name, text, visit = lesson.link(step), texts.steps[step.name], lesson_visit()
     record, here = visit.progress.get(name), step.page == page

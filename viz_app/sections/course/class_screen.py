@@ -1,0 +1,148 @@
+"""The teacher's screen: the code of a class, where its members are, and what they answered first."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from viz_app.content.lesson_texts import LessonText, lesson_text
+from viz_app.content.translation import language, t, tn
+from viz_app.course.catalogue import LESSONS
+from viz_app.course.lesson import Lesson, Number, Step
+from viz_app.figures.answers import answer_bars
+from viz_app.sections.course.class_answers import answer_text
+from viz_app.server.presence import visitor
+from viz_app.session.classes import CLASSES, ClassReport
+from viz_app.session.links import has_codes
+from viz_app.widgets.charts import draw
+
+__all__ = ["class_screen", "step_answers"]
+
+REFRESH = 3.0  # seconds
+
+
+def class_screen() -> None:
+    """Draw the report of the teacher's class, or the way to open one."""
+    if not has_codes():
+        st.info(t("This server has several processes, so it has no classes. Start it with one process."))
+        return
+    if CLASSES.report(visitor()) is None:
+        open_form()
+    else:
+        st.fragment(class_report, run_every=REFRESH)()
+
+
+def open_form() -> None:
+    names = {lesson.name: lesson_text(lesson.name, language()).title for lesson in LESSONS}
+    st.markdown(
+        t(
+            "Open a class for a lesson, and read its code aloud. Your screen then shows how many students are at which "
+            "step, and their first answers. It has no names, and nothing is stored."
+        )
+    )
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.selectbox(t("Lesson"), names, format_func=lambda name: names[name], key="class_lesson")
+    right.button(t("Open a class"), key="class_open", type="primary", width="stretch", on_click=open_class)
+
+
+def open_class() -> None:
+    """Callback: open a class for the chosen lesson."""
+    CLASSES.open(visitor(), st.session_state["class_lesson"])
+
+
+def close_class() -> None:
+    """Callback: close the class of this teacher."""
+    CLASSES.close(visitor())
+
+
+def class_report() -> None:
+    """Draw the report. It is drawn again every few seconds, without the rest of the page."""
+    report = CLASSES.report(visitor())
+    if report is None:
+        st.rerun()  # another tab has closed the class
+    lesson = next(one for one in LESSONS if one.name == report.lesson)
+    texts = lesson_text(lesson.name, language())
+    code, size = st.columns([1, 2], vertical_alignment="center")
+    code.header(report.code, anchor=False)
+    size.markdown(
+        t("Students type this code on the page **Start here**. Lesson: {lesson}.", lesson=texts.title)
+        + "  \n"
+        + tn("**{n} student** has joined.", "**{n} students** have joined.", n=report.members)
+    )
+    table = progress_table(lesson, texts, report)
+    st.dataframe(table, hide_index=True, alt=t("Where the class is"), height="content")
+    names = [step.name for step in lesson.steps]
+    busiest = max(names, key=lambda name: sum(report.first.get(name, {}).values()))
+    shown = st.selectbox(
+        t("First answers to the step"),
+        names,
+        index=names.index(busiest),
+        format_func=lambda name: texts.steps[name].title,
+        key="class_step",
+    )
+    step_answers(lesson.steps[names.index(shown)], texts, report)
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            t("Save as a table (CSV)"),
+            answer_table(report).to_csv(index=False).encode("utf-8-sig"),
+            f"class-{report.lesson}.csv",
+            "text/csv",
+            key="class_csv",
+            on_click="ignore",
+        )
+        st.button(t("Close the class"), key="class_close", type="tertiary", on_click=close_class)
+
+
+def progress_table(lesson: Lesson, texts: LessonText, report: ClassReport) -> pd.DataFrame:
+    rows = [
+        {
+            t("Step"): f"{number}. {texts.steps[step.name].title}",
+            t("Here now"): report.at.get(step.name, 0),
+            t("Answered"): sum(report.first.get(step.name, {}).values()),
+            t("Right"): report.right.get(step.name, 0),
+        }
+        for number, step in enumerate(lesson.steps, start=1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def answer_table(report: ClassReport) -> pd.DataFrame:
+    """One row for each step and answer. The headings are English, so that a program finds them."""
+    rows = [
+        (report.lesson, step, answer, count)
+        for step, answers in report.first.items()
+        for answer, count in answers.items()
+    ]
+    return pd.DataFrame(rows, columns=["lesson", "step", "first answer", "members"])
+
+
+def step_answers(step: Step, texts: LessonText, report: ClassReport) -> None:
+    """Draw the first answers of a class to one step.
+
+    Args:
+        step: The step.
+        texts: The texts of its lesson.
+        report: What the class has answered.
+    """
+    text, counts = texts.steps[step.name], report.first.get(step.name, {})
+    st.markdown(text.question)
+    if not counts:
+        st.caption(t("Nobody has answered this step yet."))
+        return
+    shown: Counter[str] = Counter()
+    for code in ordered(step, counts):
+        shown[answer_text(step.answer, text, code)] += counts[code]
+    draw(
+        answer_bars(list(shown), list(shown.values())),
+        key="class_answers",
+        alt=t("First answers of the class: {question}", question=text.question),
+        title=t("First answers of the class"),
+    )
+
+
+def ordered(step: Step, counts: Mapping[str, int]) -> list[str]:
+    """Estimates by their size, other answers by how often they were given."""
+    if isinstance(step.answer, Number):
+        return sorted(counts, key=float)
+    return sorted(counts, key=lambda code: -counts[code])
