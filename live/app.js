@@ -12,7 +12,6 @@ import { say, useWords } from "./assets/words.js";
 
 /** @typedef {import("./session.js").Site} Site */
 
-const NAMES = { en: "English", zh: "中文", ko: "한국어" };
 const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
 const PATIENCE = 500; // milliseconds until a page shows that the model is writing
@@ -274,6 +273,11 @@ function languageName(code) {
   return { en: say("English"), de: say("German"), zh: say("Chinese") }[code] ?? code;
 }
 
+/** The name of a language in itself. @param {string} code */
+function ownName(code) {
+  return new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code;
+}
+
 /** The menu of the pages, the checkpoint and the language. @param {App} app */
 function drawMenu(app) {
   const menu = /** @type {Element} */ (document.querySelector("nav"));
@@ -287,7 +291,7 @@ function drawMenu(app) {
     el("div", { class: "settings" }, [
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
-      list(say("Language"), Object.keys(app.site.words).map((code) => [code, NAMES[code]]), app.language, (lang) => app.change({ lang })),
+      list(say("Language"), Object.keys(app.site.words).map((code) => [code, ownName(code)]), app.language, (lang) => app.change({ lang })),
       el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
     ]),
   ]);

@@ -184,13 +184,15 @@ def test_markup_in_a_sentence_and_in_a_link_is_text(visit: Open) -> None:
     assert page.locator("main img[src=x]").count() == 0
 
 
-def test_a_damaged_checkpoint_ends_in_a_sentence(visit: Open, chromium: Browser, host: ThreadingHTTPServer) -> None:
-    page = chromium.new_context(service_workers="block").new_page()
+def test_a_damaged_checkpoint_ends_in_a_sentence_in_the_language_of_the_visitor(
+    visit: Open, chromium: Browser, host: ThreadingHTTPServer
+) -> None:
+    page = chromium.new_context(service_workers="block", locale="ko-KR").new_page()
     page.route("**/model.safetensors", lambda route: route.fulfill(body=b"\x00" * 100))
     page.goto(f"http://127.0.0.1:{host.server_port}/class/live/")
     problem = page.get_by_role("alert")
-    expect(problem).to_contain_text("Try again")
-    assert "." in str(problem.text_content())
+    expect(problem).to_contain_text("다시 시도")
+    expect(problem).to_contain_text("가중치가 손상되었거나 safetensors 파일이 아닙니다.")
     page.context.close()
 
 

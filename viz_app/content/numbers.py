@@ -13,6 +13,7 @@ from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.translation import language
 
 __all__ = [
+    "NO_SPACES",
     "day",
     "decimal",
     "html_language",
@@ -23,6 +24,8 @@ __all__ = [
     "percent_column",
     "sentences",
 ]
+
+NO_SPACES = ("zh", "ja")  # languages without a space between two sentences
 
 
 @cache
@@ -80,7 +83,7 @@ def joined(parts: Sequence[str]) -> str:
 
 def sentences(parts: Sequence[str]) -> str:
     """Sentences one after the other. Chinese has no space after a full stop."""
-    return ("" if locale_of(language()).language == "zh" else " ").join(parts)
+    return ("" if locale_of(language()).language in NO_SPACES else " ").join(parts)
 
 
 def day(value: date) -> str:

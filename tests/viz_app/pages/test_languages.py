@@ -47,7 +47,8 @@ def test_the_switch_keeps_every_choice_and_the_choice_of_the_language_stays(open
 
 
 def test_each_language_has_its_name_in_its_own_language(open_app: OpenApp) -> None:
-    assert open_app("start", checkpoint=NAME).selectbox(key="lang").options == ["English", "中文", "한국어"]
+    names = open_app("start", checkpoint=NAME).selectbox(key="lang").options
+    assert {"English", "中文", "한국어"} <= set(names)
 
 
 def test_a_page_keeps_its_address_in_every_language(open_app: OpenApp) -> None:
@@ -66,7 +67,7 @@ def test_the_browser_decides_where_the_visitor_has_not_chosen() -> None:
         "ko": "ko",
         "ko_KR": "ko",
         "en-GB": "en",
-        "fr-FR": "en",
+        "tlh": "en",
         None: "en",
     }
     assert {tag: browser_language(tag) for tag in tags} == tags
