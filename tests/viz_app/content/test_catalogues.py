@@ -141,7 +141,7 @@ def test_a_broken_translation_is_found(text: str, translation: str) -> None:
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_one_term_has_one_word(language: str) -> None:
-    wrong = {}
+    wrong: dict[str, list[str]] = {}
     for _, message in messages(language):
         text = NO_TERMS.sub("", " ".join(filter(None, (message.context, *english(message)))))
         for pattern, term in PATTERNS:
