@@ -13,8 +13,9 @@ from weights.stories.draw import draw_stories
 __all__ = ["IGNORED", "Batch", "hide", "read_ahead", "story_batches"]
 
 IGNORED = -100  # a position without a prediction, as in `torch.nn.functional.cross_entropy`
-LATER_START = 0.3  # share of the texts that begin inside a story
-FEWEST_HIDDEN, MOST_HIDDEN = 0.08, 0.3  # share of the tokens of a text that are hidden
+PARTS = 0.3  # share of the texts that are parts of a story, as a visitor types a few sentences
+LINES = 0.6  # share of the texts of a masked model that are single lines; it learns first from close neighbours
+FEWEST_HIDDEN, MOST_HIDDEN = 0.1, 0.5  # share of the tokens of a text (Wettig et al. 2023: more than 15 % helps)
 REPLACED, KEPT = 0.1, 0.1  # of the hidden tokens: another token in their place, or the token itself
 
 
@@ -41,7 +42,9 @@ def story_batches(
         masked: Hide tokens (BERT), or predict each next token (GPT).
     """
     draw = random.Random(seed)
-    texts = [" ".join(part_of(lines, draw)) for lines in draw_stories(count, seed=seed)]
+    texts = [
+        " ".join(part_of(lines, draw, single=LINES if masked else 0.0)) for lines in draw_stories(count, seed=seed)
+    ]
     rows = [row[:longest] for row in tokenizer(texts)["input_ids"]]
     if not masked:
         rows = [[*row, tokenizer.eos_token_id][:longest] for row in rows]
@@ -54,12 +57,12 @@ def story_batches(
         yield hide(ids, real, tokenizer, generator) if masked else read_ahead(ids, real)
 
 
-def part_of(lines: list[str], draw: random.Random) -> list[str]:
-    """Mostly the whole story, else some of its lines, as a visitor types a few sentences."""
-    if draw.random() >= LATER_START:
-        return lines
+def part_of(lines: list[str], draw: random.Random, *, single: float) -> list[str]:
+    """A whole story, a part of it, or, for the share `single`, one of its lines."""
     start = draw.randrange(len(lines))
-    return lines[start : draw.randint(start + 1, len(lines))]
+    if draw.random() < single:
+        return lines[start : start + 1]
+    return lines[start : draw.randint(start + 1, len(lines))] if draw.random() < PARTS else lines
 
 
 def batched(rows: Sequence[list[int]], tokens: int) -> Iterator[Sequence[list[int]]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, PreTrainedModel
 from transformers import PreTrainedTokenizerFast as Tokenizer
 
+from model.network.positional import sinusoidal_table
 from weights.tiny.tokenizers import byte_pairs, word_pieces
 
 __all__ = ["POSITIONS", "TINY", "TinyModel"]
@@ -38,15 +39,18 @@ def gpt(tokenizer: Tokenizer) -> PreTrainedModel:
 
 
 def bert(tokenizer: Tokenizer) -> PreTrainedModel:
-    """A BERT (Devlin et al. 2019)."""
-    return BertForMaskedLM(
+    """A BERT (Devlin et al. 2019). Its learned positions begin as waves, so that it soon finds close neighbours."""
+    model = BertForMaskedLM(
         BertConfig(
             vocab_size=len(tokenizer), max_position_embeddings=POSITIONS, hidden_size=WIDTH, num_hidden_layers=LAYERS,
             num_attention_heads=HEADS, intermediate_size=4 * WIDTH, hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0, initializer_range=WIDTH**-0.5,
+            attention_probs_dropout_prob=0.0,
             pad_token_id=tokenizer.pad_token_id, corpus=CORPUS,
         )
     )  # fmt: skip
+    waves = sinusoidal_table(POSITIONS, WIDTH, base=500.0) * 2**0.5 * model.config.initializer_range  # as large as the vectors of the tokens
+    model.bert.embeddings.position_embeddings.weight.data.copy_(waves)
+    return model
 
 
 TINY: Mapping[str, TinyModel] = {
@@ -54,6 +58,6 @@ TINY: Mapping[str, TinyModel] = {
         make_tokenizer=lambda: byte_pairs(1800), make_model=gpt, masked=False, learning_rate=2e-3, rounds=60
     ),
     "tiny-bert-en": TinyModel(
-        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=1.5e-3, rounds=60
+        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=2e-3, rounds=60
     ),
 }

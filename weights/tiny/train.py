@@ -17,7 +17,7 @@ __all__ = ["loss_of", "train_tiny"]
 
 STORIES = 2_000  # per round; each round draws new ones
 TOKENS = 1_024  # per batch; small batches learn more from the same stories
-WARMUP, COOLDOWN = 0.5, 0.3  # rounds in which the learning rate rises; share of the run in which it falls
+WARMUP, COOLDOWN = 1.0, 0.3  # rounds in which the learning rate rises; share of the run in which it falls
 CLIP = 1.0
 STATE = "training/state.pt"
 
