@@ -44,12 +44,11 @@ def bert(tokenizer: Tokenizer) -> PreTrainedModel:
         BertConfig(
             vocab_size=len(tokenizer), max_position_embeddings=POSITIONS, hidden_size=WIDTH, num_hidden_layers=LAYERS,
             num_attention_heads=HEADS, intermediate_size=4 * WIDTH, hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            pad_token_id=tokenizer.pad_token_id, corpus=CORPUS,
+            attention_probs_dropout_prob=0.0, pad_token_id=tokenizer.pad_token_id, corpus=CORPUS,
         )
     )  # fmt: skip
-    waves = sinusoidal_table(POSITIONS, WIDTH, base=500.0) * 2**0.5 * model.config.initializer_range  # as large as the vectors of the tokens
-    model.bert.embeddings.position_embeddings.weight.data.copy_(waves)
+    size = 2**0.5 * model.config.initializer_range  # as large as the vectors of the tokens
+    model.bert.embeddings.position_embeddings.weight.data.copy_(size * sinusoidal_table(POSITIONS, WIDTH, base=500.0))
     return model
 
 
