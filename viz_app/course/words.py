@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from model.inference.tokens import Token
 from model.text.byte_pair import CONTINUES
 
-__all__ = ["count_words", "word_at", "words_of"]
+__all__ = ["count_words", "word_at", "word_list", "words_of"]
 
 
 def words_of(text: str) -> frozenset[str]:
     """The different words of a text, in small letters."""
-    return frozenset(re.findall(r"\w+", text.lower()))
+    return frozenset(word_list(text))
+
+
+def word_list(text: str) -> list[str]:
+    """The words of a text in their order, in small letters."""
+    return re.findall(r"\w+", text.lower())
 
 
 def count_words(text: str) -> int:
-    return len(re.findall(r"\w+", text))
+    return len(word_list(text))
 
 
 def word_at(tokens: Sequence[Token], index: int) -> str:

@@ -18,7 +18,7 @@ def step_of(lesson: Lesson, name: str) -> Step:
     return next(step for step in lesson.steps if step.name == name)
 
 
-def situation_of(step: Step, **changed: str) -> Situation:
+def situation_of(step: Step, /, **changed: str) -> Situation:
     """The run that a step opens, with other choices where the visitor changed some."""
     choices = {**step.choices, **changed}
     read: dict[str, Any] = {name: FORMS[name].read(text) for name, text in choices.items()}
