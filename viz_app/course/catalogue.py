@@ -4,6 +4,7 @@ from viz_app.course.lesson import AnswerForm, Lesson, Step
 from viz_app.course.lessons import (
     first_visit,
     many_heads,
+    masks_and_decoding,
     positions,
     query_key_value,
     the_whole_layer,
@@ -17,6 +18,7 @@ LESSONS: tuple[Lesson, ...] = (
     why_attention.LESSON,
     query_key_value.LESSON,
     many_heads.LESSON,
+    masks_and_decoding.LESSON,
     positions.LESSON,
     the_whole_layer.LESSON,
     what_attention_explains.LESSON,

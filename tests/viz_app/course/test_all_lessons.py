@@ -22,6 +22,7 @@ BEING_WRITTEN = {
     "why-attention",
     "query-key-value",
     "many-heads",
+    "masks-and-decoding",
     "positions",
     "the-whole-layer",
     "what-attention-explains",
