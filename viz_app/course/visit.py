@@ -133,7 +133,7 @@ def follow_address(visit: LessonVisit, named: str, page: str) -> str:
     found = step_of_link(named)
     if not found:
         choices().chosen.pop(CHOICE, None)
-        visit.step, visit.before, visit.unknown = "", None, named
+        visit.step, visit.unknown = "", named  # Forward may come back, so what was there before stays
         return page
     lesson, step = found
     if went_through_history() or set(choices().chosen) - {*OUTSIDE, CHOICE}:
