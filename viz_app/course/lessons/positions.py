@@ -175,6 +175,7 @@ LESSON = Lesson(
             check=full_turn,
             outcomes=ESTIMATES,
             target="wavelengths",
+            any_sentence=False,
         ),
         Step(
             name="nearest",
@@ -183,6 +184,7 @@ LESSON = Lesson(
             answer=OneOf(tuple(OTHER_PLACES)),
             check=most_similar,
             target="matrix",
+            any_sentence=False,
         ),
         Step(
             name="one-matrix",
@@ -191,6 +193,7 @@ LESSON = Lesson(
             answer=OneOf(("same", "another")),
             check=one_matrix,
             target="rotation",
+            any_sentence=False,
         ),
         Step(
             name="learned",
@@ -199,6 +202,7 @@ LESSON = Lesson(
             answer=OneOf(("unique", "bounded", "consistent", "extends")),
             check=learned_properties,
             target="distance",
+            any_sentence=False,
         ),
         Step(
             name="rotary",
@@ -207,6 +211,7 @@ LESSON = Lesson(
             answer=OneOf(("previous", "same", "next", "far")),
             check=favourite_distance,
             target="distance_scores",
+            any_sentence=False,
         ),
         Step(
             name="puzzle-changes",

@@ -1,0 +1,282 @@
+"""Lesson 8: how a model learns, how it writes, and how many numbers it has."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from model.analysis.learning import SnapshotResult
+from model.config.search import SearchConfig
+from model.inference.translation import Translation
+from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
+from viz_app.course.page_choices import run_of, search_of
+from viz_app.course.situation import Situation
+from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
+from viz_app.services.loading import config_of, parameter_table
+from viz_app.services.snapshots import snapshot_result_of
+from viz_app.services.translations import translation_of
+
+__all__ = ["LESSON"]
+
+DOG, DOOR, STATION = "A brown dog is running through the snow.", "Open the door.", "Where is the station?"
+STEPS = (0, 250, 500, 1000, 2000, 5000, 10000)  # of the snapshots of multi30k-en-de
+BEAM, HOT, COOL, SEEDS = SearchConfig(method="beam"), 2.0, 0.5, range(10)
+MILLION = 1e6
+GPT2 = {"vocabulary": 50_257, "positions": 1_024, "width": 768, "layers": 12}
+
+
+def result_after(situation: Situation, step: int) -> SnapshotResult:
+    """What the snapshot after a step of the training run does with the text."""
+    found = snapshot_result_of(situation.key, situation.text, step)
+    assert isinstance(found, SnapshotResult), found.message
+    return found
+
+
+def nats_per_token(translation: Translation) -> float:
+    return -translation.log_prob / len(translation.written)
+
+
+def before_training(situation: Situation, answer: Answer) -> Verdict:
+    """Whether the untrained model repeats one word in more than half of its text."""
+    result = result_after(situation, 0)
+    words = result.text.split()
+    often = max(Counter(words).values(), default=0)
+    truth = "nothing" if not words else "repeats" if often > len(words) / 2 else "mixed"
+    return chosen(answer, {truth}, text=result.text, often=often, words=len(words))
+
+
+def loss_before_training(situation: Situation, answer: Answer) -> Verdict:
+    loss, end = result_after(situation, 0).loss, nats_per_token(situation.usual)
+    tokens = config_of(situation.key).model.target_vocab_size
+    return estimated(answer, loss, within=1.0, loss=loss, end=end, tokens=tokens, even=math.log(tokens))
+
+
+def agreement(result: SnapshotResult, trained: Translation) -> float:
+    """The best head of the cross-attention: at how many rows its largest weight is where the trained model looks."""
+    goal = trained.maps["cross"].mean(axis=(0, 1)).argmax(axis=-1)  # (T,)
+    return float((result.maps["cross"].argmax(axis=-1) == goal).mean(axis=-1).max())
+
+
+def weight_of_previous(result: SnapshotResult) -> float:
+    """The best head of the encoder: its mean weight on the token before."""
+    return float(np.diagonal(result.maps["encoder"], offset=-1, axis1=2, axis2=3).mean(axis=-1).max())
+
+
+def first_step(sizes: Mapping[int, float]) -> int:
+    """The first snapshot where a size is above the middle between its smallest and its largest value."""
+    middle = (min(sizes.values()) + max(sizes.values())) / 2
+    return next(step for step, size in sizes.items() if size > middle)
+
+
+def which_comes_first(situation: Situation, answer: Answer) -> Verdict:
+    results = {step: result_after(situation, step) for step in STEPS}
+    align = first_step({step: agreement(result, situation.usual) for step, result in results.items()})
+    previous = first_step({step: weight_of_previous(result) for step, result in results.items()})
+    truth = "together" if align == previous else "alignment" if align < previous else "previous"
+    return chosen(answer, {truth}, align=align, previous=previous)
+
+
+def beam_and_greedy(situation: Situation) -> tuple[Translation, Translation]:
+    beam = search_of(situation) if search_of(situation).method == "beam" else BEAM
+    return translation_of(situation.key, situation.text, beam), situation.usual
+
+
+def compared(situation: Situation) -> Values:
+    beam, greedy = beam_and_greedy(situation)
+    return {
+        "beam": beam.text,
+        "greedy": greedy.text,
+        "beam_loss": nats_per_token(beam),
+        "greedy_loss": nats_per_token(greedy),
+    }
+
+
+def greedy_or_beam(situation: Situation, answer: Answer) -> Verdict:
+    beam, greedy = beam_and_greedy(situation)
+    better = nats_per_token(beam) < nats_per_token(greedy)
+    truth = "same" if beam.text == greedy.text else "better" if better else "worse"
+    return chosen(answer, {truth}, **compared(situation))
+
+
+def sampled(situation: Situation, temperature: float) -> list[str]:
+    """The texts of ten seeds at a temperature."""
+    searches = (SearchConfig(method="sample", temperature=temperature, seed=seed) for seed in SEEDS)
+    return [translation_of(situation.key, situation.text, search).text for search in searches]
+
+
+def hot_and_cool(situation: Situation, answer: Answer) -> Verdict:
+    greedy = situation.usual.text
+    hot, cool = (sampled(situation, temperature) for temperature in (HOT, COOL))
+    count, cold = hot.count(greedy), cool.count(greedy)
+    return estimated(answer, count, within=1, count=count, cold=cold, all=len(hot), example=hot[0])
+
+
+def count_here(situation: Situation, answer: Answer) -> Verdict:
+    """The sum of all parameters of an encoder-decoder with one shared matrix for its vocabulary."""
+    table = parameter_table(situation.key)
+    total = int(table["parameters"].sum())
+    parts = {
+        name: int(table.loc[table["module"].str.startswith(start), "parameters"].sum())
+        for name, start in (
+            ("vocabulary", "encoder.embedding"),
+            ("encoder", "encoder.layers.0."),
+            ("decoder", "decoder.layers.0."),
+        )
+    }
+    layers = config_of(situation.key).model.num_encoder_layers
+    return estimated(answer, total / MILLION, within=0.3, total=total, layers=layers, **parts)
+
+
+def gpt2_parts() -> dict[str, int]:
+    """The parameters of the small GPT-2, by part: its settings are all that the sum needs."""
+    width = GPT2["width"]
+    attention = width * 3 * width + 3 * width + width * width + width
+    forward = width * 4 * width + 4 * width + 4 * width * width + width
+    return {
+        "vocabulary": GPT2["vocabulary"] * width,
+        "positions": GPT2["positions"] * width,
+        "layer": attention + forward + 2 * 2 * width,  # and two norms
+        "norm": 2 * width,
+    }
+
+
+def count_gpt2(_: Situation, answer: Answer) -> Verdict:
+    parts = gpt2_parts()
+    total = parts["vocabulary"] + parts["positions"] + GPT2["layers"] * parts["layer"] + parts["norm"]
+    return estimated(answer, total / MILLION, within=8, total=total, layers=GPT2["layers"], **parts)
+
+
+def samples_like_greedy(situation: Situation, _: Answer) -> Verdict:
+    search = search_of(situation)
+    text = translation_of(situation.key, situation.text, *run_of(situation)).text
+    greedy = situation.usual.text
+    outcome = "other-search" if search.method != "sample" else "right" if text == greedy else "differs"
+    values: Values = {"text": text, "greedy": greedy, "temperature": search.temperature}
+    return Verdict(right=outcome == "right", outcome=outcome, values=values)
+
+
+def beam_differs(situation: Situation, _: Answer) -> Verdict:
+    beam, greedy = beam_and_greedy(situation)
+    outcome = (
+        "other-search" if search_of(situation).method != "beam" else "same" if beam.text == greedy.text else "right"
+    )
+    return Verdict(right=outcome == "right", outcome=outcome, values=compared(situation))
+
+
+def better_than_greedy(situation: Situation, _: Answer) -> Verdict:
+    """A sampled translation that the model finds more likely than its greedy one."""
+    run, greedy = translation_of(situation.key, situation.text, *run_of(situation)), situation.usual
+    if search_of(situation).method != "sample":
+        return Verdict(right=False, outcome="other-search")
+    better = run.log_prob > greedy.log_prob + 1e-3
+    outcome = "right" if better else "same" if run.text == greedy.text else "less"
+    values: Values = {"text": run.text, "greedy": greedy.text, "own": run.log_prob, "other": greedy.log_prob}
+    return Verdict(right=better, outcome=outcome, values=values)
+
+
+def learning(**more: str) -> dict[str, str]:
+    return {"checkpoint": "multi30k-en-de", "text": DOG, "kind": "cross", **more}
+
+
+def writing(text: str, method: str, **more: str) -> dict[str, str]:
+    return {"checkpoint": "everyday-en-de", "text": text, "method": method, **more}
+
+
+LESSON = Lesson(
+    name="learning-and-writing",
+    steps=(
+        Step(
+            name="before-training",
+            page="learning",
+            choices=learning(snapshot="0"),
+            answer=OneOf(("nothing", "mixed", "repeats")),
+            check=before_training,
+            target="training_view",
+        ),
+        Step(
+            name="first-loss",
+            page="learning",
+            choices=learning(snapshot="0"),
+            answer=Number(0, 20, 0.1),
+            check=loss_before_training,
+            outcomes=ESTIMATES,
+            target="training_view",
+        ),
+        Step(
+            name="what-comes-first",
+            page="learning",
+            choices=learning(snapshot="1000"),
+            answer=OneOf(("previous", "alignment", "together")),
+            check=which_comes_first,
+            target="training_view",
+        ),
+        Step(
+            name="greedy-or-beam",
+            page="steps",
+            choices=writing(DOOR, "greedy", steps_view="beam", beam_size="5"),
+            answer=OneOf(("same", "better", "worse")),
+            check=greedy_or_beam,
+            target="steps_view",
+        ),
+        Step(
+            name="hot",
+            page="translate",
+            choices=writing(STATION, "sample", temperature="2.0", seed="0"),
+            answer=Number(0, 10, 1),
+            check=hot_and_cool,
+            outcomes=ESTIMATES,
+            target="text",
+        ),
+        Step(
+            name="count-here",
+            page="checkpoints",
+            choices=writing(STATION, "greedy", checkpoint_tab="parameters"),
+            answer=Number(0, 100, 0.1),
+            check=count_here,
+            outcomes=ESTIMATES,
+            any_sentence=False,
+        ),
+        Step(
+            name="count-gpt2",
+            page="checkpoints",
+            choices=writing(STATION, "greedy", checkpoint_tab="parameters"),
+            answer=Number(0, 2000, 1),
+            check=count_gpt2,
+            outcomes=ESTIMATES,
+            any_sentence=False,
+        ),
+        Step(
+            name="puzzle-like-greedy",
+            page="translate",
+            choices=writing(DOG, "sample", temperature="2.0", seed="0"),
+            answer=Action(),
+            check=samples_like_greedy,
+            outcomes=("right", "differs", "other-search"),
+            target="text",
+            puzzle=True,
+        ),
+        Step(
+            name="puzzle-beam",
+            page="translate",
+            choices=writing(STATION, "beam", beam_size="5"),
+            answer=Action(),
+            check=beam_differs,
+            outcomes=("right", "same", "other-search"),
+            target="text",
+            any_sentence=False,
+            puzzle=True,
+        ),
+        Step(
+            name="puzzle-better",
+            page="translate",
+            choices=writing(DOOR, "sample", temperature="1.0", seed="0"),
+            answer=Action(),
+            check=better_than_greedy,
+            outcomes=("right", "same", "less", "other-search"),
+            target="text",
+            any_sentence=False,
+            puzzle=True,
+        ),
+    ),
+)
