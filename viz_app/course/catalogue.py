@@ -3,6 +3,7 @@
 from viz_app.course.lesson import AnswerForm, Lesson, Step
 from viz_app.course.lessons import (
     first_visit,
+    learning_and_writing,
     many_heads,
     masks_and_decoding,
     positions,
@@ -22,6 +23,7 @@ LESSONS: tuple[Lesson, ...] = (
     positions.LESSON,
     the_whole_layer.LESSON,
     what_attention_explains.LESSON,
+    learning_and_writing.LESSON,
 )
 TOUR = first_visit.LESSON  # in no list: the app offers it once, and the page Lessons has a link to it
 STEPS = {lesson.link(step): (lesson, step) for lesson in (*LESSONS, TOUR) for step in lesson.steps}

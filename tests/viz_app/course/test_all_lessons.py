@@ -26,6 +26,7 @@ BEING_WRITTEN = {
     "positions",
     "the-whole-layer",
     "what-attention-explains",
+    "learning-and-writing",
 }
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from model.analysis.learning import SnapshotResult
 from model.config.search import SearchConfig
+from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.page_choices import run_of, search_of
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
-from viz_app.services.loading import config_of, parameter_table
+from viz_app.services.loading import config_of, parameter_table, translator
 from viz_app.services.snapshots import snapshot_result_of
 from viz_app.services.translations import translation_of
 
@@ -48,7 +49,7 @@ def before_training(situation: Situation, answer: Answer) -> Verdict:
 
 def loss_before_training(situation: Situation, answer: Answer) -> Verdict:
     loss, end = result_after(situation, 0).loss, nats_per_token(situation.usual)
-    tokens = config_of(situation.key).model.target_vocab_size
+    tokens = require_writing(translator(situation.key)).config.target_vocab_size
     return estimated(answer, loss, within=1.0, loss=loss, end=end, tokens=tokens, even=math.log(tokens))
 
 
