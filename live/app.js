@@ -3,7 +3,7 @@
 import { announce } from "./assets/announcer.js";
 import { draw, el } from "./assets/dom.js";
 import savePictures from "./assets/save_pictures.js";
-import { readAddress, readForced, writeAddress } from "./choices.js";
+import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, place, unmount } from "./controls.js";
 import { offerOffline } from "./offline.js";
 import { PAGES } from "./pages.js";
@@ -71,9 +71,9 @@ export class App {
    */
   change(choices, { page = this.page } = {}) {
     const before = this.choices;
-    this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(([, value]) => value !== ""));
+    this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
     if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
-    const address = writeAddress(page, this.choices);
+    const address = this.linkTo(page);
     if (page !== this.page) {
       keepAddress("pushState", address);
       this.leave(page);
@@ -98,9 +98,24 @@ export class App {
     return checkpoints.find(({ name }) => name === this.choices.checkpoint) ?? checkpoints[0];
   }
 
+  /**
+   * The link to a page with everything that it depends on, so that the app shows the same: also the checkpoint and the text,
+   * whose defaults may differ.
+   * @param {string} page
+   */
+  linkTo(page) {
+    const text = PAGES[page].asksForText === false || this.isReport ? "" : this.textOf(page);
+    return writeAddress(page, { checkpoint: this.listed.name, text, ...this.choices });
+  }
+
   /** The sentence of the page. */
   get text() {
-    return this.site.report?.text ?? (this.choices.text ?? (PAGES[this.page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
+    return this.textOf(this.page);
+  }
+
+  /** @param {string} page */
+  textOf(page) {
+    return this.site.report?.text ?? (this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
   }
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
@@ -292,6 +307,10 @@ function drawMenu(app) {
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
       list(say("Language"), Object.keys(app.site.words).map((code) => [code, ownName(code)]), app.language, (lang) => app.change({ lang })),
+      ...(app.isReport ? [] : [el("details", { class: "quiet" }, [
+        el("summary", {}, say("Links and the app")),
+        el("p", {}, say("The address of this page keeps your choices. To see the same in the Headlight app, write what follows # behind the address of the app. A link of the app opens here in the same way.")),
+      ])]),
       el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
     ]),
   ]);

@@ -7,9 +7,9 @@ import { KINDS } from "./engine/trace.js";
  * @typedef {{ ablated: Head[], uniform: Head[], painted: PaintedCell[], positions: boolean }} Changes
  */
 
-const KIND = Object.keys(KINDS).join("|");
-const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3}(?:-\\d{1,3})*)$`);
-const CELL = new RegExp(`^paint\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,4})\\.(\\d{1,4})\\.(1|0(?:\\.\\d{1,6})?)$`);
+const KIND = Object.keys(KINDS).join("|"), NUMBER = "[1-9]\\d{0,4}";
+const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER}(?:-${NUMBER})*)$`);
+const CELL = new RegExp(`^paint\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(1|0(?:\\.\\d{1,6})?)$`);
 
 /** @returns {Changes} */
 export function noChanges() {
@@ -34,7 +34,8 @@ export function readChanges(text) {
     } else if (part === "nopositions") changes.positions = false;
     else return null;
   }
-  return changes;
+  const rows = changes.painted.map((cell) => [cell.kind, cell.layer, cell.head, cell.query].join());
+  return new Set(rows).size === rows.length ? changes : null; // at most one painted weight in a row
 }
 
 /** @param {Changes} changes */

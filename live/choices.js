@@ -6,11 +6,11 @@ const LONGEST = 2000; // characters of one choice, as in the app
 
 /** @typedef {Record<string, string>} Choices The form of every choice in a link; "" where none was made. */
 
-const NUMBER = /^\d{1,9}$/, SWITCH = /^(true|false)$/, FRACTION = /^\d{1,3}(\.\d{1,4})?$/, WORD = /^[\w-]{0,60}$/;
+const NUMBER = /^\d{1,9}$/, SWITCH = /^(true|false|1|0)$/i, FRACTION = /^\d{1,3}(\.\d{1,4})?$/, WORD = /^[\w-]{0,60}$/;
 const one = (...words) => new RegExp(`^(${words.join("|")})$`);
 
 /** Name → what its value may be. @type {Record<string, RegExp>} */
-const FORMS = {
+export const FORMS = {
   checkpoint: /^[\w.-]{1,100}$/, text: /^[\s\S]{0,2000}$/, lang: WORD,
   kind: one("cross", "encoder", "decoder"), view: one("heatmaps", "lines"), layer: NUMBER, head: /^(\d{1,3}|mean|max)$/,
   logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, window_row: NUMBER, window_column: NUMBER, guess: SWITCH,
@@ -18,7 +18,7 @@ const FORMS = {
   intervention: /^[\w.~-]{0,2000}$/, click_means: one("silence", "flatten"), painted_weight: FRACTION,
   position_tab: one("matrix", "waves", "sentence"), shuffle: NUMBER, mask_kind: one("encoder", "decoder", "cross"),
   sentence: NUMBER,
-  ...Object.fromEntries(["en", "de", "zh"].flatMap((code) => [1, 2, 3, 4].map((i) => [`batch_${code}_${i}`, /^[\s\S]{0,300}$/]))),
+  ...Object.fromEntries(["en", "de", "zh"].flatMap((code) => [1, 2, 3, 4].map((i) => [`batch_${code}_${i}`, /^[\s\S]{0,400}$/]))),
 };
 
 /**
@@ -31,9 +31,14 @@ export function readAddress(hash, pages) {
   /** @type {Choices} */
   const choices = {};
   for (const [key, value] of new URLSearchParams(query))
-    if (Object.hasOwn(FORMS, key) && value.length <= LONGEST && FORMS[key].test(value)) choices[key] = value;
+    if (Object.hasOwn(FORMS, key) && value.length <= LONGEST && FORMS[key].test(value)) choices[key] = FORMS[key] === SWITCH ? String(/^(true|1)$/i.test(value)) : value;
   if (readChanges(choices.intervention ?? "") === null) delete choices.intervention;
   return { page: pages.includes(name) ? name : pages[0], choices };
+}
+
+/** Whether a link names a choice. A sentence of a batch may be empty. @param {[string, string | undefined]} choice */
+export function isChosen([name, value]) {
+  return value !== undefined && (value !== "" || name.startsWith("batch_"));
 }
 
 /**
@@ -41,7 +46,7 @@ export function readAddress(hash, pages) {
  * @param {Choices} choices
  */
 export function writeAddress(page, choices) {
-  const chosen = Object.entries(choices).filter(([, value]) => value !== "" && value !== undefined);
+  const chosen = Object.entries(choices).filter(isChosen);
   const query = new URLSearchParams(chosen).toString();
   return `#${page}${query ? `?${query}` : ""}`;
 }

@@ -17,24 +17,25 @@ export function chosenHead({ choices, info }, wanted = choices.kind) {
   return { kind, layer, head };
 }
 
-/** As `chosenHead`, where a page has no use for an aggregate. @param {App} app */
-export function singleHead(app) {
-  const chosen = chosenHead(app);
+/** As `chosenHead`, where a page has no use for an aggregate. @param {App} app @param {string} [wanted] */
+export function singleHead(app, wanted) {
+  const chosen = chosenHead(app, wanted);
   return { ...chosen, head: typeof chosen.head === "number" ? chosen.head : 0 };
 }
 
 /**
  * The controls for kind, layer and head.
  * @param {App} app
- * @param {{ aggregates?: boolean }} [options] Offer the mean and the maximum of the heads too.
+ * @param {{ aggregates?: boolean, name?: string, wanted?: string }} [options] Offer the mean and the maximum of the heads too; the name
+ *   of the choice of the kind, and its value.
  */
-export function headLists(app, { aggregates = false } = {}) {
-  const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app), [layers, heads] = app.info.heads[kind];
+export function headLists(app, { aggregates = false, name = "kind", wanted } = {}) {
+  const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app, wanted), [layers, heads] = app.info.heads[kind];
   const numbers = (count) => Array.from({ length: count }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
   /** @type {[string, string][]} */
   const more = aggregates && heads > 1 ? [["mean", say("mean")], ["max", say("maximum")]] : [];
   return [
-    segmented(say("Attention"), kindsOf(app.info.heads).map((one) => [one, namesOf(one).title]), kind, (value) => app.change({ kind: value })),
+    segmented(say("Attention"), kindsOf(app.info.heads).map((one) => [one, namesOf(one).title]), kind, (value) => app.change({ [name]: value })),
     list(say("Layer"), numbers(layers), String(layer + 1), (value) => app.change({ layer: value })),
     list(say("Head"), [...numbers(heads), ...more], typeof head === "number" ? String(head + 1) : head, (value) => app.change({ head: value })),
   ];

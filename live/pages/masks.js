@@ -3,57 +3,102 @@ import attentionMap from "../assets/attention_map.js";
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
-import { heading, list, mount, place } from "../controls.js";
+import { heading, mount, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { headLists, singleHead } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
 import maskPicture from "../mask_picture.js";
 
-const PAD = "<pad>", ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
+const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
+const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
 
 /**
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
 export async function showMasks(root, app) {
-  const { session, listed, info } = app, names = listed.batch.map((_, i) => `batch_${listed.languages[0]}_${i + 1}`);
-  if (info.config.architecture === "recurrent") {
+  if (app.info.config.architecture === "recurrent") {
     draw(root, [el("p", { class: "note" }, say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
     return;
   }
   if (app.isReport) return recordedMasks(root, app);
-  const sentences = names.map((name, i) => app.choices[name] ?? listed.batch[i]), row = Math.min(Math.max(Number(app.choices.sentence ?? 0), 0), sentences.length - 1);
-  const all = await app.ifCurrent(Promise.all(sentences.map((text) => session.translate(text))));
-  const { kind, layer, head } = singleHead(app), batch = padded(all);
-  const stages = ["scores", "masked_scores", "weights"], hooks = stages.map((stage) => hookName(kind, layer, stage));
-  const masks = Object.keys(KINDS).map((one) => hookName(one, 0, "masked_scores"));
-  const read = { source: batch.source[row], read: batch.read[row], record: [...new Set([...hooks, ...masks])] };
-  const { recorded } = await app.ifCurrent(session.kept(JSON.stringify(["read", read]), () => session.engine.read(read.source, read.read, { record: read.record })));
+  const names = [1, 2, 3, 4].map((n) => `batch_${app.listed.languages[0]}_${n}`), fields = names.map((name, i) => app.choices[name] ?? app.listed.batch[i] ?? "");
+  const sentences = fields.filter(Boolean), parts = sentences.length > 1 ? await batchOf(app, sentences) : null;
   draw(root, [
     el("p", { class: "caption" }, say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
-    el("div", { class: "two three" }, names.map((name, i) => el("label", { class: "control" }, [
-      el("span", { class: "label" }, say("Sentence {n}", { n: i + 1 })),
-      el("input", { type: "text", maxlength: 300, lang: listed.languages[0], value: sentences[i], onchange: ({ target }) => { if (target.value.trim()) app.change({ [name]: target.value.trim() }); } }),
+    el("div", { class: "two even" }, names.map((name, i) => el("label", { class: "control" }, [
+      el("span", { class: "label" }, i < 2 ? say("Sentence {n}", { n: i + 1 }) : say("Sentence {n} (optional)", { n: i + 1 })),
+      el("input", { type: "text", maxlength: 400, lang: app.listed.languages[0], value: fields[i], onchange: ({ target }) => app.change({ [name]: target.value.trim() }) }),
     ]))),
-    el("div", { class: "row" }, [list(say("The pictures show"), sentences.map((text, i) => [String(i), `${i + 1}: ${text}`]), String(row), (value) => app.change({ sentence: value }))]),
-    el("div", { class: "two three" }, ["encoder", "decoder", "cross"].map((one) => el("div", {}, [heading(...masksText(one)), place(`mask ${one}`)]))),
-    heading(say("The scores of one head"), say("The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly 0 where masked.")),
-    el("div", { class: "row" }, headLists(app)),
-    el("div", { class: "two three" }, stages.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
-    el("p", { class: "caption" }, sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
+    ...(parts ? described(app, parts) : [el("p", { class: "note" }, say("Type at least two sentences: one sentence needs no padding."))]),
   ]);
+  if (parts) mountPictures(root, parts);
+}
+
+/** The translations of the sentences as one padded batch, and what passed the attention of the chosen sentence and of the longest one. */
+async function batchOf(app, sentences) {
+  const { session } = app, all = await app.ifCurrent(Promise.all(sentences.map((text) => session.translate(text))));
+  const chosen = singleHead(app, kindOf(app)), batch = padded(all), lengths = all.map(({ read }) => read.length), longest = lengths.indexOf(Math.max(...lengths));
+  const row = app.choices.sentence ? Math.min(Math.max(Number(app.choices.sentence), 1), all.length) - 1 : clearestRow(lengths);
+  const record = [...new Set([...STAGES.map((stage) => hookName(chosen.kind, chosen.layer, stage)), ...MASKED.map((kind) => hookName(kind, 0, "masked_scores"))])];
+  const recordedOf = async (row) => {
+    const name = JSON.stringify(["read", batch.source[row], batch.read[row], record]);
+    return (await app.ifCurrent(session.kept(name, () => session.engine.read(batch.source[row], batch.read[row], { record })))).recorded;
+  };
+  return { ...chosen, all, batch, row, recorded: await recordedOf(row), unpadded: await recordedOf(longest) };
+}
+
+const kindOf = ({ choices }) => choices.mask_kind ?? "decoder";
+
+/** The sentence with the largest triangle among those with padding; the first one if none has padding. @param {number[]} lengths */
+function clearestRow(lengths) {
+  const padded = lengths.map((length) => (length < Math.max(...lengths) ? length : 0));
+  return padded.indexOf(Math.max(...padded));
+}
+
+function described(app, { kind, layer, head, row, all, batch, recorded }) {
+  const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), [source, target] = all[0].languages;
+  return [
+    el("div", { class: "row" }, [segmented(say("Show sentence"), all.map((_, i) => [String(i + 1), String(i + 1)]), String(row + 1), (value) => app.change({ sentence: value }))]),
+    el("div", { class: "two even" }, Object.entries(maskTexts()).map(([name, texts]) => el("div", {}, [heading(...texts), place(name)]))),
+    heading(say("The batch"), say("The id of each token is below it. Padding is grey.")),
+    el("div", { class: "two even" }, [batchTable(say("source"), all.map((one) => one.source), batch.source, source), batchTable(say("read by the decoder"), all.map((one) => one.read), batch.read, target)]),
+    heading(say("The scores of one head"), say("The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly 0 where masked.")),
+    el("div", { class: "row" }, headLists(app, { name: "mask_kind", wanted: kindOf(app) })),
+    el("div", { class: "two three" }, STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
+    el("p", { class: "caption" }, sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
+  ];
+}
+
+/** Each token of a padded batch above its id. */
+function batchTable(name, tokens, ids, lang) {
+  const cell = (row, id, i) => (i < tokens[row].length
+    ? el("td", { lang }, [el("bdi", {}, tokens[row][i].text), el("span", {}, String(id))]) : el("td", { class: "hl-pad" }, [el("bdi", {}, PAD), el("span", {}, String(id))]));
+  return el("div", { class: "hl-batch", role: "region", tabindex: 0, "aria-label": say("Tokens of the batch above their ids: {name}", { name }) }, [
+    el("table", {}, [el("tbody", {}, ids.map((line, row) => el("tr", {}, [el("th", { scope: "row" }, `${name} ${row + 1}`), ...line.map((id, i) => cell(row, id, i))])))]),
+  ]);
+}
+
+function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unpadded }) {
   const labels = (one) => {
-    const tokens = { source: all[row].source, read: all[row].read, written: all[row].written }, length = { source: read.source.length, read: read.read.length, written: read.read.length };
-    const named = (side) => Array.from({ length: length[side] }, (_, i) => tokens[side][i]?.text ?? PAD), { queries, keys } = KINDS[one], [from, to] = all[row].languages;
+    const { queries, keys } = KINDS[one], [from, to] = all[row].languages, width = { source: batch.source[row].length, read: batch.read[row].length, written: batch.read[row].length };
+    const named = (side) => Array.from({ length: width[side] }, (_, i) => all[row][side][i]?.text ?? PAD);
     return { queries: named(queries), keys: named(keys), query_title: say("query: {what}", { what: namesOf(one).query }), key_title: say("key: {what}", { what: namesOf(one).key }),
       languages: { query: one === "encoder" ? from : to, key: one === "decoder" ? to : from } };
   };
-  for (const one of Object.keys(KINDS)) mount(root, `mask ${one}`, maskPicture, maskData(labels(one), headOf(recorded[hookName(one, 0, "masked_scores")], 0), masksText(one)[0]));
+  const length = batch.source[0].length, rows = {
+    queries: all.map((_, i) => say("sentence {n}", { n: i + 1 })), keys: Array.from({ length }, (_, i) => String(i)),
+    query_title: say("sentence"), key_title: say("key: source position"), languages: { query: "", key: "" },
+  };
+  const real = Float32Array.from({ length: all.length * length }, (_, i) => (i % length < all[Math.floor(i / length)].source.length ? 0 : -Infinity));
+  const scoresOf = (one, found) => headOf(found[hookName(one, 0, "masked_scores")], 0), texts = maskTexts();
+  const pictures = { padding: [rows, real], causal: [labels("decoder"), scoresOf("decoder", unpadded)], combined: [labels("decoder"), scoresOf("decoder", recorded)], cross: [labels("cross"), scoresOf("cross", recorded)] };
+  for (const [name, [axes, scores]] of Object.entries(pictures)) mount(root, name, maskPicture, maskData(axes, scores, texts[name][0]));
+  const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), masked = headOf(recorded[hooks[1]], head);
   const scores = headOf(recorded[hooks[0]], head), bound = Math.max(1e-6, ...scores.map(Math.abs)), title = `${namesOf(kind).fullName}, ${mapName(layer, head)}`;
-  stages.forEach((stage, i) => {
-    const masked = headOf(recorded[hooks[1]], head), own = headOf(recorded[hooks[i]], head);
-    const numbers = own.map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
+  STAGES.forEach((stage, i) => {
+    const numbers = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
     mount(root, stage, maskPicture, stageData(labels(kind), numbers, { stage, bound, title }));
   });
 }
@@ -76,12 +121,14 @@ async function recordedMasks(root, app) {
   mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
 }
 
-function masksText(kind) {
-  return /** @type {[string, string]} */ ({
-    encoder: [say("Padding mask"), say("No query of the encoder may attend to <pad>.")],
-    decoder: [say("Combined decoder mask"), say("No later token and no <pad>.")],
-    cross: [say("Cross mask"), say("The decoder attends to the source without <pad>.")],
-  }[kind]);
+/** The title of each mask, and its rule. @returns {Record<string, [string, string]>} */
+function maskTexts() {
+  return {
+    padding: [say("Padding mask"), say("No query may attend to padding.")],
+    causal: [say("Causal mask"), say("No query may attend to a later token.")],
+    combined: [say("Combined decoder mask"), say("No later token and no padding.")],
+    cross: [say("Cross mask"), say("The decoder attends to the source without padding.")],
+  };
 }
 
 const stageName = (stage) => ({ scores: say("Scores before the mask"), masked_scores: say("Scores after the mask"), weights: say("Weights after the softmax") })[stage] ?? stage;

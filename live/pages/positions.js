@@ -6,6 +6,7 @@ import { compared } from "../compared.js";
 import { heading, list, mount, place, segmented } from "../controls.js";
 import { sinusoidalTable } from "../engine/network/positional.js";
 import numberPicture from "../number_picture.js";
+import { shuffled } from "../shuffled.js";
 import wavePicture from "../wave_picture.js";
 
 const SHOWN = 64; // positions
@@ -70,7 +71,7 @@ async function inSentence(app) {
     say("first order, with the encoding: {text}", { text }), say("first order, without it: {text}", { text }),
     say("other order, with the encoding: {text}", { text: other }), say("other order, without it: {text}", { text: other }),
   ];
-  const first = app.listed.reordered && text === app.listed.order ? 0 : 1, orders = Array.from({ length: 12 }, (_, i) => String(first + i));
+  const first = app.listed.reordered && text === app.listed.order ? 0 : 1, orders = [...new Set([...Array.from({ length: 12 }, (_, i) => first + i), number])].map(String);
   return [
     heading(say("Without the encoding"), say("The same words in two orders. Words that differ from the first translation are marked.")),
     el("div", { class: "row" }, [list(say("Other order"), orders.map((one) => [one, one]), String(number), (value) => app.change({ shuffle: value }))]),
@@ -78,21 +79,4 @@ async function inSentence(app) {
     el("p", { class: "caption" }, all[1].text === all[3].text
       ? say("Without the encoding, both orders have the same translation. The encoder cannot distinguish one order from the other, so it cannot know who does what to whom.") : ""),
   ];
-}
-
-/** The words of a text, or its characters if it has no spaces, in the random order with this number. */
-export function shuffled(text, number) {
-  const spaced = text.trim().includes(" "), words = spaced ? text.trim().split(/\s+/) : [...text.trim()];
-  let state = number >>> 0;
-  const random = () => { // mulberry32 by Tommy Ettinger, in the public domain
-    state = (state + 0x6d2b79f5) >>> 0;
-    let x = Math.imul(state ^ (state >>> 15), state | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
-  for (let i = words.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [words[i], words[j]] = [words[j], words[i]];
-  }
-  return words.join(spaced ? " " : "");
 }

@@ -1,6 +1,9 @@
 // Runs jobs of a test in the engine. Standard input: { folder, jobs }, standard output: the results, both as JSON.
 // An array of numbers is written as { numbers: base64 of float32, shape }.
 import { readFileSync } from "node:fs";
+import { readChanges } from "../../live/changes.js";
+import { FORMS, readAddress, readForced, writeAddress } from "../../live/choices.js";
+import { shuffled } from "../../live/shuffled.js";
 import { readCheckpoint, readConfig, readModel } from "../../live/engine/checkpoint.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { greedy } from "../../live/engine/decoding/greedy.js";
@@ -13,6 +16,19 @@ import { editsOf } from "../../live/engine/interventions.js";
 let classifier;
 
 const JOBS = {
+  /** The names of all choices that a link of the page may have. */
+  choices: () => Object.keys(FORMS),
+  /** The choices that the page reads from a link, and the link that it writes for them. */
+  link(_engine, { link, pages }) {
+    const { page, choices } = readAddress(link, pages);
+    return { page, choices, link: writeAddress(page, choices) };
+  },
+  /** What the page translates for a link. */
+  async opened(engine, { link, pages }) {
+    const { text, forced, intervention } = readAddress(link, pages).choices;
+    return (await engine.translate(text, { forced: readForced(forced ?? ""), changes: readChanges(intervention ?? "") })).text;
+  },
+  shuffled: (_engine, { text, number }) => shuffled(text, number),
   /** The ids that greedy search writes for each text. */
   greedy: (engine, { texts }) => texts.map((text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids),
   /** The ids of each line, its tokens, their words and the text that they decode to. */

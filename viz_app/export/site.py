@@ -32,6 +32,7 @@ DESCRIPTION = (
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
+MAX_SENTENCES = 4  # of a batch, as in the app
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
 
@@ -46,7 +47,6 @@ class Published:
     def listed(self, *, source: str) -> dict[str, object]:
         """What the pages know before the checkpoint is open; `source` is its folder, or "" where the page holds it."""
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
-        first, _, second, *_ = batch_examples(self.config)[1]
         return {
             "name": self.name,
             "source": source,
@@ -55,7 +55,7 @@ class Published:
             "heads": prepared.heads,
             "order": prepared.order,
             "reordered": prepared.reordered,
-            "batch": [first, second, examples[1]],
+            "batch": list(batch_examples(self.config)[1][:MAX_SENTENCES]),
         }
 
     def file(self, part: str) -> bytes:

@@ -1,0 +1,83 @@
+"""A link of a published page opens in the app, and a link of the app in a published page: the same text and changes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoints.checkpoint import Checkpoint
+from model.inference.translate import translate
+from model.interventions import Intervention
+from tests.conftest import BUNDLED
+from tests.live.engine import run_engine
+from tests.viz_app.conftest import NAME, compared_lines, html
+from viz_app.sections.heads.ablation_board import CLICKS
+from viz_app.sections.positions.sentence import shuffled
+from viz_app.sections.translate.map_choice import VIEWS
+from viz_app.session.choice_forms import FORMS
+
+PAGES = ["translate", "steps", "heads", "inside", "positions", "masks"]
+TEXT = "Die Katze schläft & der Hund frisst = viel."
+CHANGES = "off.cross.3.1-2-3-4~uniform.decoder.2.5~paint.encoder.1.4.2.3.0.75"
+SAMPLES = {
+    **{"checkpoint": "everyday-de-en", "text": TEXT, "lang": "ko", "kind": "encoder", "view": "lines", "head": "max"},
+    **{"forced": "0.300-2.17", "intervention": CHANGES, "click_means": "flatten", "mask_kind": "cross"},
+    **{"steps_kind": "decoder", "position_tab": "waves", "painted_weight": "0.35", "head_temperature": "2.5"},
+    **dict.fromkeys(("logarithmic", "hide_special", "guess", "scaled"), "true"),
+    **dict.fromkeys(("layer", "step", "query", "window_row", "window_column", "shuffle", "sentence"), "2"),
+    **{f"batch_{code}_{n}": "" if n == 4 else TEXT for code in ("en", "de", "zh") for n in range(1, 5)},
+}
+
+
+def engine(*jobs: Mapping[str, object]) -> list[Any]:
+    return run_engine(BUNDLED / NAME, [{"pages": PAGES, **job} for job in jobs])
+
+
+def test_every_choice_has_one_name_and_one_form_in_both() -> None:
+    link = f"#heads?{urlencode(SAMPLES)}"
+    names, found = engine({"job": "choices"}, {"job": "link", "link": link})
+    assert set(names) == set(SAMPLES)
+    assert (found["page"], found["choices"]) == ("heads", SAMPLES)
+    assert parse_qsl(found["link"].partition("?")[2], keep_blank_values=True) == list(SAMPLES.items())
+    for name, text in SAMPLES.items():
+        value = FORMS[name].read(text)
+        assert value is not None, name
+        assert FORMS[name].write(value) == text, name
+    assert {"heatmaps", "lines"} <= set(VIEWS)
+    assert set(CLICKS) == {"silence", "flatten"}
+
+
+@pytest.mark.parametrize("code", ["off.cross.0.1", "paint.cross.1.1.2.1.0.5~paint.cross.1.1.2.3.0.5", "off.cross"])
+def test_a_code_without_sense_is_no_change_in_both(code: str) -> None:
+    assert FORMS["intervention"].read(code) is None
+    (found,) = engine({"job": "link", "link": f"#heads?intervention={code}"})
+    assert found["choices"] == {}
+
+
+def test_a_changed_run_is_the_same_in_both_and_its_link_comes_back(
+    open_app: Callable[..., AppTest], checkpoint: Checkpoint
+) -> None:
+    forced = next(one.id for one in translate(checkpoint, TEXT).written[1].candidates[1:])
+    choices = {"checkpoint": NAME, "text": TEXT, "kind": "encoder", "layer": "1", "head": "4"}
+    choices |= {"forced": f"1.{forced}", "intervention": CHANGES}
+    here = {"job": "opened", "link": f"#heads?{urlencode(choices)}"}
+    app = open_app("heads", **choices)
+    address = {name: "".join(value) for name, value in app.query_params.items()}
+    assert choices.items() <= address.items()
+    link = f"#heads?{urlencode(address)}"
+    first, second, read = engine(here, {"job": "opened", "link": link}, {"job": "link", "link": link})
+    edits = Intervention.from_code(CHANGES).edits()
+    changed = translate(checkpoint, TEXT, forced={1: forced}, edits=edits).text
+    assert changed != translate(checkpoint, TEXT, forced={1: forced}).text
+    assert first == second == compared_lines(app)[1] == changed
+    assert choices.items() <= read["choices"].items()
+    steps = open_app("steps", **choices)
+    assert f">{translate(checkpoint, TEXT, forced={1: forced}).text}</bdi>" in html(steps)
+
+
+def test_a_random_order_has_the_same_number_in_both() -> None:
+    cases = [(1, "the boy loves the girl"), (999, " ".join("abcdefghijklmnopqrstuvwxyz")), (7, "我等他吧今天很冷")]
+    found = engine(*({"job": "shuffled", "number": number, "text": text} for number, text in cases))
+    assert found == [shuffled(text, number) for number, text in cases]
