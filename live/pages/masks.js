@@ -1,13 +1,12 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
-import attentionMap from "../assets/attention_map.js";
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
 import { heading, mount, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { headLists, singleHead } from "../head_choice.js";
-import { kindsOf, namesOf } from "../kinds.js";
-import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
+import { namesOf } from "../kinds.js";
+import { mapName } from "../maps.js";
 import maskPicture from "../mask_picture.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
@@ -22,7 +21,6 @@ export async function showMasks(root, app) {
     draw(root, [el("p", { class: "note" }, say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
     return;
   }
-  if (app.isReport) return recordedMasks(root, app);
   const names = [1, 2, 3, 4].map((n) => `batch_${app.listed.languages[0]}_${n}`), fields = names.map((name, i) => app.choices[name] ?? app.listed.batch[i] ?? "");
   const sentences = fields.filter(Boolean), parts = sentences.length > 1 ? await batchOf(app, sentences) : null;
   draw(root, [
@@ -101,24 +99,6 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
     const numbers = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
     mount(root, stage, maskPicture, stageData(labels(kind), numbers, { stage, bound, title }));
   });
-}
-
-/** The masks of the text of a report, which needs no padding, and the weights of one head. @param {Element} root @param {import("../app.js").App} app */
-async function recordedMasks(root, app) {
-  const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app), kinds = kindsOf(app.info.heads);
-  draw(root, [
-    el("p", { class: "caption" }, say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
-    el("div", { class: "two three" }, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
-    el("div", { class: "row" }, headLists(app)),
-    heading(stageName("weights"), mapName(layer, head)),
-    place("weights"),
-  ]);
-  for (const one of kinds) {
-    const view = viewOf(translation, one), title = namesOf(one).fullName, of = one === kind ? layer : 0;
-    mount(root, `mask ${one}`, maskPicture, maskData({ ...view.titles, queries: view.queries, keys: view.keys, languages: view.languages },
-      weightsOf(view, of, 0).map((weight) => (Number.isNaN(weight) ? -Infinity : 0)), title));
-  }
-  mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
 }
 
 /** The title of each mask, and its rule. @returns {Record<string, [string, string]>} */

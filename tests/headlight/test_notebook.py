@@ -77,7 +77,8 @@ def test_a_report_has_the_language_of_its_visitor_and_the_same_numbers(shown: Sh
         page = shown.html()
     site = data_in(page, "site")
     assert site["report"]["link"].endswith("lang=ko")
-    assert site["words"]["ko"]["Save picture"] == "그림 저장"
+    words = dict(zip(site["words"]["en"], site["words"]["ko"], strict=True))
+    assert words["Save picture"] == "그림 저장"
     assert data_in(page, "recorded") == data_in(shown.html(), "recorded")
 
 

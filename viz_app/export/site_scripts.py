@@ -21,7 +21,8 @@ __all__ = ["LIVE", "exports_of", "joined", "minified", "modules", "numbered", "t
 
 LIVE = HOME / "live"
 OWN = {"assets/bridge.js": "bridge.js"}  # the page around the components is another one than that of the app
-IN_REPORT = {"opening.js": "recorded.js"}  # a report has recorded answers in the place of an engine
+# A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
+IN_REPORT = {"opening.js": "recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
 DECLARED = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)

@@ -16,10 +16,11 @@ from viz_app.session.classes import CLASSES, FullClassError
 from viz_app.session.codes import CODES, Place
 from viz_app.session.own_checkpoints import LOCAL, own_checkpoints
 
-__all__ = ["code_field", "has_codes", "link_button", "wanted_place"]
+__all__ = ["LIVE_PAGES", "code_field", "has_codes", "link_button", "wanted_place"]
 
 ANYWHERE = ("0.0.0.0", "::")  # a server with one of these addresses listens at every address of its computer
 PARAMETER = "code"  # of a link that is a code
+LIVE_PAGES = ("translate", "steps", "heads", "inside", "positions", "masks")  # of a published page, see live/pages.js
 
 
 def link_button(page: str) -> None:
@@ -43,6 +44,9 @@ def show_link(place: Place) -> None:
         st.warning(
             t("Only you can open {name}, because you uploaded or trained this checkpoint.", name=plain(str(name)))
         )
+    if place.page in LIVE_PAGES:
+        st.markdown(t("To open it in a published page, write this behind the address of that page:"))
+        st.code(f"#{place.page}?{urlencode(place.choices)}", language=None, wrap_lines=True)
     if not has_codes():
         return
     st.markdown(

@@ -1,5 +1,6 @@
 """A link of a published page opens in the app, and a link of the app in a published page: the same text and changes."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -10,15 +11,15 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
 from model.interventions import Intervention
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, ROOT
 from tests.live.engine import run_engine
 from tests.viz_app.conftest import NAME, compared_lines, html
 from viz_app.sections.heads.ablation_board import CLICKS
 from viz_app.sections.positions.sentence import shuffled
 from viz_app.sections.translate.map_choice import VIEWS
 from viz_app.session.choice_forms import FORMS
+from viz_app.session.links import LIVE_PAGES
 
-PAGES = ["translate", "steps", "heads", "inside", "positions", "masks"]
 TEXT = "Die Katze schläft & der Hund frisst = viel."
 CHANGES = "off.cross.3.1-2-3-4~uniform.decoder.2.5~paint.encoder.1.4.2.3.0.75"
 SAMPLES = {
@@ -32,7 +33,12 @@ SAMPLES = {
 
 
 def engine(*jobs: Mapping[str, object]) -> list[Any]:
-    return run_engine(BUNDLED / NAME, [{"pages": PAGES, **job} for job in jobs])
+    return run_engine(BUNDLED / NAME, [{"pages": LIVE_PAGES, **job} for job in jobs])
+
+
+def test_both_have_the_same_pages() -> None:
+    pages = (ROOT / "live" / "pages.js").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^  (\w+): \{ show", pages, re.MULTILINE)) == LIVE_PAGES
 
 
 def test_every_choice_has_one_name_and_one_form_in_both() -> None:
