@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import LINES
-from viz_app.figures.labels import unique_labels
+from viz_app.figures.labels import broken, escaped_label, visible_label
 from viz_app.figures.picture import Picture, line_picture
 from viz_app.figures.style import GRID, axis, figure, hover
 
 __all__ = ["answer_bars"]
 
-BAR, ENDS = 34, 70  # pixels for one bar, and for the axis below all
+BAR, ENDS = 44, 70  # pixels for one bar with a label of two lines, and for the axis below all
+WIDEST, LONGEST = 300, 80  # of a label: pixels of a line, and letters
 
 
 def answer_bars(answers: Sequence[str], counts: Sequence[int]) -> Picture:
@@ -20,7 +21,7 @@ def answer_bars(answers: Sequence[str], counts: Sequence[int]) -> Picture:
         answers: Their texts, the first one on top.
         counts: How many members gave each answer.
     """
-    labels, unit = unique_labels(answers), t("members of the class")
+    labels, unit = [in_lines(answer) for answer in answers], t("members of the class")
     trace = {
         "type": "bar",
         "orientation": "h",
@@ -39,3 +40,8 @@ def answer_bars(answers: Sequence[str], counts: Sequence[int]) -> Picture:
         height=BAR * len(answers) + ENDS,
     )
     return line_picture(drawn, answers, {unit: counts}, x_title=t("answer"), unit=unit)
+
+
+def in_lines(answer: str) -> str:
+    lines = broken(visible_label(answer, limit=LONGEST), WIDEST).split("<br>")
+    return "<br>".join(escaped_label(line, limit=LONGEST) for line in lines)

@@ -17,7 +17,7 @@ from viz_app.session.classes import CLASSES, ClassReport
 from viz_app.session.links import has_codes
 from viz_app.widgets.charts import draw
 
-__all__ = ["class_screen", "step_answers"]
+__all__ = ["class_answers", "class_screen"]
 
 REFRESH = 3.0  # seconds
 
@@ -31,6 +31,29 @@ def class_screen() -> None:
         open_form()
     else:
         st.fragment(class_report, run_every=REFRESH)()
+
+
+def class_answers(lesson: Lesson, step: Step) -> None:
+    """In the strip of the teacher's lesson: how many have answered the open step, and their first answers.
+
+    Args:
+        lesson: The open lesson.
+        step: Its open step.
+    """
+    report = CLASSES.report(visitor())
+    if report and report.lesson == lesson.name:
+        st.fragment(answers_now, run_every=REFRESH)(step)
+
+
+def answers_now(step: Step) -> None:
+    """Draw the answers. They are drawn again every few seconds, without the page."""
+    if (report := CLASSES.report(visitor())) is None:
+        return
+    with st.container(key="class_line", horizontal=True, vertical_alignment="center", gap="small"):
+        answered = sum(report.first.get(step.name, {}).values())
+        st.caption(t("Class {code}: {n} of {all} answered.", code=report.code, n=answered, all=report.members))
+        with st.popover(t("First answers"), icon=":material/bar_chart:", type="tertiary", key="class_answers_open"):
+            step_answers(step, lesson_text(report.lesson, language()), report, key="class_answers_here")
 
 
 def open_form() -> None:
@@ -81,7 +104,7 @@ def class_report() -> None:
         format_func=lambda name: texts.steps[name].title,
         key="class_step",
     )
-    step_answers(lesson.steps[names.index(shown)], texts, report)
+    step_answers(lesson.steps[names.index(shown)], texts, report, key="class_answers")
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             t("Save as a table (CSV)"),
@@ -117,13 +140,14 @@ def answer_table(report: ClassReport) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["lesson", "step", "first answer", "members"])
 
 
-def step_answers(step: Step, texts: LessonText, report: ClassReport) -> None:
+def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str) -> None:
     """Draw the first answers of a class to one step.
 
     Args:
         step: The step.
         texts: The texts of its lesson.
         report: What the class has answered.
+        key: The name of the picture on the page.
     """
     text, counts = texts.steps[step.name], report.first.get(step.name, {})
     st.markdown(text.question)
@@ -135,7 +159,7 @@ def step_answers(step: Step, texts: LessonText, report: ClassReport) -> None:
         shown[answer_text(step.answer, text, code)] += counts[code]
     draw(
         answer_bars(list(shown), list(shown.values())),
-        key="class_answers",
+        key=key,
         alt=t("First answers of the class: {question}", question=text.question),
         title=t("First answers of the class"),
     )

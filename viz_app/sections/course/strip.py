@@ -16,6 +16,7 @@ from viz_app.course.situation import Situation
 from viz_app.course.visit import judge_step, lesson_visit, opened_step, unknown_step
 from viz_app.sections.course.answer_controls import about_this_run, answer_control
 from viz_app.sections.course.class_answers import note_in_class
+from viz_app.sections.course.class_screen import class_answers
 from viz_app.sections.course.hints import hints
 from viz_app.sections.course.live_situation import live_situation
 from viz_app.sections.course.strip_header import strip_header
@@ -124,6 +125,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
             question(name, step, text, record, listed)
             outcome = st.container()
             hints(name, text, needed=not (record and record.right))
+            class_answers(lesson, step)
     if shows_page:
         highlight(step, shown=not step.puzzle or visit.hints.get(name, 0) == len(text.hints))
     if not shows_page:
