@@ -5,13 +5,15 @@ import streamlit as st
 from viz_app.content.translation import N_, t
 from viz_app.sections.course.browser_store import tour_button
 from viz_app.sections.course.class_member import member_line
-from viz_app.sections.course.class_screen import class_screen
+from viz_app.sections.course.class_screen import class_screen, teaches
 from viz_app.sections.course.lesson_list import forget_button, lesson_list
 from viz_app.widgets.tabs import tabs
 
 TABS = {"learn": N_("Lessons"), "teach": N_("For teachers")}
 
-learn, teach = tabs({name: t(label) for name, label in TABS.items()}, "lessons_tab")
+learn, teach = tabs(
+    {name: t(label) for name, label in TABS.items()}, "lessons_tab", first="teach" if teaches() else "learn"
+)
 if learn.open:
     with learn:
         st.markdown(

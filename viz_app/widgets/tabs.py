@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["tabs"]
 
 
-def tabs(labels: Mapping[str, str], key: str) -> Sequence["TabContainer"]:
+def tabs(labels: Mapping[str, str], key: str, *, first: str = "") -> Sequence["TabContainer"]:
     """Show tabs. The page draws only the one whose `open` is true.
 
     Args:
         labels: Id → label. Links name the ids, see `choice_forms.OLD_TABS`.
         key: The name of the choice.
+        first: The id of the tab that is open without a choice; by default the first one.
     """
-    settle(key, next(iter(labels)), labels)
+    settle(key, first or next(iter(labels)), labels)
     shown = f"{key}_shown"
     st.session_state[shown] = labels[st.session_state[key]]
     return st.tabs(list(labels.values()), key=shown, on_change=open_tab, args=(key, labels))

@@ -17,9 +17,14 @@ from viz_app.session.classes import CLASSES, ClassReport
 from viz_app.session.links import has_codes
 from viz_app.widgets.charts import draw
 
-__all__ = ["class_answers", "class_screen"]
+__all__ = ["class_answers", "class_screen", "teaches"]
 
 REFRESH = 3.0  # seconds
+
+
+def teaches() -> bool:
+    """Whether this visitor has an open class."""
+    return CLASSES.report(visitor()) is not None
 
 
 def class_screen() -> None:
@@ -27,10 +32,10 @@ def class_screen() -> None:
     if not has_codes():
         st.info(t("This server has several processes, so it has no classes. Start it with one process."))
         return
-    if CLASSES.report(visitor()) is None:
-        open_form()
-    else:
+    if teaches():
         st.fragment(class_report, run_every=REFRESH)()
+    else:
+        open_form()
 
 
 def class_answers(lesson: Lesson, step: Step) -> None:
