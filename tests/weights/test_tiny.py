@@ -46,12 +46,12 @@ def test_a_masked_model_predicts_hidden_tokens_only() -> None:
         assert not torch.isin(batch.wanted[wanted], torch.tensor(BERT.all_special_ids)).any()
         hidden, shown = hidden + int(wanted.sum()), shown + int(batch.real.sum())
         masks += int((batch.ids == BERT.mask_token_id).sum())
-    assert 0.1 < hidden / shown < 0.3
+    assert 0.15 < hidden / shown < 0.4
     assert 0.7 < masks / hidden < 0.9
 
 
 def test_the_learning_rate_rises_stays_and_falls() -> None:
-    assert [rate(done, 100, 1.0) for done in (0, 0.25, 1, 70, 85, 100)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
+    assert [rate(done, 100, 1.0) for done in (0, 0.5, 1, 70, 85, 100)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
 
 
 def test_a_stopped_run_continues_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,8 @@ def held_out_ids(tiny: OpenedTiny, *, invented: float) -> list[list[int]]:
 def figures(tiny: OpenedTiny) -> Mapping[str, float]:
     """Name of a figure → its value. Shares are from 0 to 1."""
     rows = (tiny.ids(" ".join(lines)) for lines in draw_stories(READ, seed=HELD_OUT_SEED + 1))
-    bigrams, found = Bigrams(rows, len(tiny.tokenizer)), {}
+    bigrams = Bigrams(rows, len(tiny.tokenizer))
+    found: dict[str, float] = {}
     for title, invented in (("", 0.35), (" of stories with invented names only", 1.0)):
         held_out = held_out_ids(tiny, invented=invented)
         ours, counts = (gaps if tiny.masked else perplexities)(tiny, bigrams, held_out)

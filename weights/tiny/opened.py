@@ -55,6 +55,7 @@ class OpenedTiny:
 def open_tiny(folder: Path) -> OpenedTiny:
     """Open a folder that `train_tiny` wrote."""
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    assert isinstance(tokenizer, Tokenizer)
     kind = AutoModelForMaskedLM if tokenizer.mask_token else AutoModelForCausalLM
     model = kind.from_pretrained(folder, local_files_only=True, dtype=torch.float32, attn_implementation="eager")
     return OpenedTiny(model=model.eval(), tokenizer=tokenizer)

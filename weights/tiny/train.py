@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from weights.tiny.batches import IGNORED, Batch, story_batches
-from weights.tiny.models import POSITIONS, TINY, TinyModel
+from weights.tiny.models import POSITIONS, TINY, TinyModel, make_model
 
 __all__ = ["loss_of", "train_tiny"]
 
@@ -26,7 +26,7 @@ def loss_of(model: PreTrainedModel, batch: Batch) -> Tensor:
     """Nats per predicted token. Logits are computed only where there is one."""
     places = batch.wanted != IGNORED
     states: Tensor = model.base_model(input_ids=batch.ids, attention_mask=batch.real).last_hidden_state  # (B, T, D)
-    head = model.cls if hasattr(model, "cls") else model.lm_head
+    head: Any = model.cls if hasattr(model, "cls") else model.lm_head
     return F.cross_entropy(head(states[places]).float(), batch.wanted[places])
 
 
@@ -59,8 +59,7 @@ def train_tiny(name: str, out: Path, *, rounds: int) -> None:
     tiny = TINY[name]
     (out / STATE).parent.mkdir(parents=True, exist_ok=True)
     tokenizer = tokenizer_of(tiny, out)
-    torch.manual_seed(1)
-    model = tiny.make_model(tokenizer).train()
+    model = make_model(tiny, tokenizer).train()
     model.set_attn_implementation("eager")  # on a CPU the backward pass of the fused kernel takes half of the time
     optimizer = optimizer_of(model, tiny.learning_rate)
     done = restore(out / STATE, model, optimizer)
