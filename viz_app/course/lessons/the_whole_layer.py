@@ -82,7 +82,7 @@ def twice_as_large(situation: Situation, answer: Answer) -> Verdict:
 def count_units(situation: Situation, answer: Answer) -> Verdict:
     count, units = working_units(situation)
     share, token = count / units, token_in(situation)
-    return estimated(answer, count, within=25, count=count, units=units, share=share, token=token)
+    return estimated(answer, count, within=15, count=count, units=units, share=share, token=token)
 
 
 def first_row(situation: Situation, answer: Answer) -> Verdict:
