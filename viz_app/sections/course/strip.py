@@ -120,7 +120,8 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
         left, right = st.columns([1.1, 1], gap="medium")
         with left:
             st.markdown(text.text)
-            source(text)
+            if shows_page:  # a source can give the answer away
+                source(text)
         with right, st.container():
             question(name, step, text, record, listed)
             outcome = st.container()
