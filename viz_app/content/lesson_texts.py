@@ -26,10 +26,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from viz_app.content.catalogues import ENGLISH
 from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
 
-__all__ = ["LESSONS", "LessonText", "StepText", "filled", "lesson_text", "placeholders"]
+__all__ = ["LESSONS", "LessonText", "StepText", "filled", "lesson_text", "placeholders", "plan_text"]
 
 LESSONS = Path(__file__).parent / "lessons"
 PLACEHOLDER = re.compile(r"\{(\w+)(?::(\d|%))?\}")
@@ -71,14 +72,27 @@ def lesson_text(name: str, language: str) -> LessonText:
     Raises:
         ValueError: the file does not have the form above.
     """
-    path = LESSONS / language / f"{name}.md"
-    text = (path if path.is_file() else LESSONS / "en" / f"{name}.md").read_text(encoding="utf-8")
+    text = file_of(name, language)
     head, *steps = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
     title, _, goal = head.strip().removeprefix("# ").partition("\n")
     pairs = zip(steps[::2], steps[1::2], strict=True)
     return LessonText(
         title.strip(), goal.strip(), {step.strip(): step_text(step.strip(), body) for step, body in pairs}
     )
+
+
+def plan_text(language: str) -> str:
+    """The plan for four sessions, in Markdown: a title, then the plan.
+
+    Args:
+        language: As for `lesson_text`.
+    """
+    return file_of("plan", language)
+
+
+def file_of(name: str, language: str) -> str:
+    path = LESSONS / language / f"{name}.md"
+    return (path if path.is_file() else LESSONS / ENGLISH / f"{name}.md").read_text(encoding="utf-8")
 
 
 def step_text(name: str, body: str) -> StepText:

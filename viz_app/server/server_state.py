@@ -46,6 +46,7 @@ JOBS = Jobs(
         "patching": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
         "snapshots": Lane(width=16, seconds=120),
+        "lessons": Lane(width=1, seconds=300),
     }
 )
 MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as large as ours

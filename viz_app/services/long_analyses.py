@@ -31,11 +31,13 @@ from viz_app.services.snapshots import snapshot_result_of, snapshot_results_of_g
 from viz_app.services.translations import UNTOUCHED, Run, translation_of
 
 __all__ = [
+    "Work",
     "alignment_work",
     "decisive_heads_work",
     "effects_work",
     "importance_of",
     "importance_work",
+    "kept_job",
     "known_effects_of",
     "patching_effects_of",
     "patching_work",

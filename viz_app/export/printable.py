@@ -1,0 +1,122 @@
+"""A page for paper: one HTML file without scripts, black on white, from a small part of Markdown.
+
+Everything that is not markup of this part is text: headings, paragraphs, lists, tables, **bold**, *italic*, `code` and
+formulas of one line. Formulas become plain HTML, because the file asks no host for fonts or scripts.
+"""
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from viz_app.content.numbers import html_language
+
+__all__ = ["blocks", "document", "inline"]
+
+STYLE = """
+@page { size: A4; margin: 16mm 15mm; }
+:root { color-scheme: only light; }
+body { font: 10.5pt/1.45 system-ui, "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK KR", sans-serif; color: #000;
+  background: #fff; max-width: 180mm; margin: 0 auto; padding: 4mm; overflow-wrap: anywhere; }
+h1 { font-size: 18pt; line-height: 1.2; margin: 0 0 3mm; }
+h2 { font-size: 13pt; margin: 7mm 0 1.5mm; border-bottom: .5pt solid #000; }
+h3 { font-size: 10.5pt; margin: 3mm 0 1mm; }
+h1, h2, h3 { break-after: avoid; }
+p, ul, ol { margin: 0 0 2mm; }
+ul, ol { padding-left: 6mm; }
+li { break-inside: avoid; }
+a { color: #000; }
+table { border-collapse: collapse; width: calc(100% - 1pt); margin: 0 0 3mm; }
+tr { break-inside: avoid; }
+th, td { border: .5pt solid #000; padding: 1mm 2mm; text-align: start; vertical-align: top; }
+td.mark { width: 6mm; text-align: center; font-weight: bold; }
+code { font-family: ui-monospace, monospace; font-size: 9.5pt; }
+.root { border-top: .8pt solid #000; }
+.about, .link { font-size: 9pt; color: #333; }
+.question { font-weight: bold; break-after: avoid; }
+.together { break-inside: avoid; }
+.notes { break-inside: avoid; width: calc(100% - 1pt); box-sizing: border-box; border: .5pt solid #000;
+  min-height: 22mm; padding: 1mm 2mm; margin: 2mm 0 0; }
+@media print { body { padding: 0; max-width: none; } }
+"""
+SIGNS = {r"\cdot": "·", r"\times": "×", r"\div": "÷", r"\approx": "≈", r"\le": "≤", r"\ge": "≥", r"\sum": "Σ"}
+SIGNS |= {r"\dots": "…", r"\ldots": "…", r"\pm": "±", r"\to": "→", r"\alpha": "α", r"\sigma": "σ"}
+SPECIAL = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*(.+?)\*\*|\*(\S(?:[^*]*\S)?)\*|\\([!-/:-@\[-`{-~])")
+RAISED = re.compile(r"([_^])(?:\{([^{}]*)\}|(\w|\\\w+))")
+ITEM = re.compile(r"(?:[-*]|\d+\.) +")
+RULE = re.compile(r"\|[\s:|-]+\|")
+
+
+def inline(text: str) -> str:
+    """One line of Markdown as HTML. A sign after a backslash is this sign."""
+
+    def shown(match: re.Match[str]) -> str:
+        code, formula, bold, italic, sign = match.groups()
+        if code:
+            return f"<code>{escape(code)}</code>"
+        if formula:
+            return f"<i>{mathematics(formula)}</i>"
+        if bold:
+            return f"<b>{inline(bold)}</b>"
+        return f"<i>{inline(italic)}</i>" if italic else escape(sign)
+
+    parts, end = [], 0
+    for match in SPECIAL.finditer(text):
+        parts += [escape(text[end : match.start()]), shown(match)]
+        end = match.end()
+    return "".join([*parts, escape(text[end:])]).replace("\n", " ")
+
+
+def mathematics(formula: str) -> str:
+    """A formula of one line as HTML: roots, fractions, raised and lowered parts, and the signs above."""
+    text = escape(formula)
+    text = re.sub(r"\\(?:text|mathrm|operatorname)\{([^{}]*)\}", r"\1", text)
+    text = RAISED.sub(lambda m: f"<{tag(m[1])}>{m[2] if m[2] is not None else m[3]}</{tag(m[1])}>", text)
+    text = re.sub(r"\\sqrt\{([^{}]*)\}", r'√<span class="root">\1</span>', text)
+    text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1) ÷ (\2)", text)
+    text = re.sub(r"\\[a-z]+", lambda m: SIGNS.get(m[0], m[0][1:]), text)
+    return re.sub(r"[{}\\]", "", text)
+
+
+def tag(sign: str) -> str:
+    return "sub" if sign == "_" else "sup"
+
+
+def blocks(markdown: str) -> str:
+    """Several lines of Markdown as HTML."""
+    return "".join(block(one.strip().splitlines()) for one in re.split(r"\n\s*\n|\n(?=#)", markdown) if one.strip())
+
+
+def block(lines: list[str]) -> str:
+    first = lines[0]
+    if first.startswith("#"):
+        level = min(len(first) - len(first.lstrip("#")), 3)
+        heading = f"<h{level}>{inline(first.lstrip('# '))}</h{level}>"
+        return heading + (block(lines[1:]) if lines[1:] else "")
+    if first.startswith("|"):
+        return table([line.strip("| ").split("|") for line in lines if not RULE.fullmatch(line.strip())])
+    if ITEM.match(first):
+        kind = "ol" if first[0].isdigit() else "ul"
+        items = "".join(f"<li>{inline(ITEM.sub('', line, count=1))}</li>" for line in lines)
+        return f"<{kind}>{items}</{kind}>"
+    return f"<p>{inline(' '.join(lines))}</p>"
+
+
+def table(rows: list[list[str]]) -> str:
+    def row(cells: Iterable[str], name: str) -> str:
+        return f"<tr>{''.join(f'<{name}>{inline(cell.strip())}</{name}>' for cell in cells)}</tr>"
+
+    return f"<table>{row(rows[0], 'th')}{''.join(row(cells, 'td') for cells in rows[1:])}</table>"
+
+
+def document(title: str, body: str) -> str:
+    """A whole page.
+
+    Args:
+        title: Text.
+        body: HTML.
+    """
+    return (
+        f'<!doctype html>\n<html lang="{escape(html_language(), quote=True)}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
