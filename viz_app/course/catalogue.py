@@ -12,6 +12,7 @@ from viz_app.course.lessons import (
     what_attention_explains,
     why_attention,
 )
+from viz_app.course.quiz import QUIZ_FORMS
 
 __all__ = ["ANSWER_FORMS", "LESSONS", "TOUR", "step_of_link"]
 
@@ -27,7 +28,7 @@ LESSONS: tuple[Lesson, ...] = (
 )
 TOUR = first_visit.LESSON  # in no list: the app offers it once, and the page Lessons has a link to it
 STEPS = {lesson.link(step): (lesson, step) for lesson in (*LESSONS, TOUR) for step in lesson.steps}
-ANSWER_FORMS: dict[str, AnswerForm] = {name: step.answer for name, (_, step) in STEPS.items()}
+ANSWER_FORMS: dict[str, AnswerForm] = {name: step.answer for name, (_, step) in STEPS.items()} | QUIZ_FORMS
 
 
 def step_of_link(name: str) -> tuple[Lesson, Step] | None:

@@ -13,6 +13,7 @@ import streamlit as st
 from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
 from viz_app.course.lesson import Answer, Lesson, Step
 from viz_app.course.progress import Record, read_progress
+from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS
 from viz_app.session.choices import Choices, choices, replace_choices
@@ -24,6 +25,7 @@ __all__ = [
     "follow_lesson",
     "forget_progress",
     "give_hint",
+    "hand_in",
     "judge_step",
     "leave_lesson",
     "lesson_visit",
@@ -239,7 +241,7 @@ def answer_step(answer: Answer, *, text: str = "") -> None:
     if before and before.answer == answer:
         return
     first = before.first if before else answer
-    note(visit, Record(first=first, answer=answer, right=bool(before and before.right)))
+    note(visit, visit.step, Record(first=first, answer=answer, right=bool(before and before.right)))
     reveal_step()
 
 
@@ -249,12 +251,27 @@ def judge_step(right: bool) -> None:
     before = visit.progress.get(visit.step)
     if right and not (before and before.right):
         answer = before.answer if before else None
-        note(visit, Record(first=before.first if before else None, answer=answer, right=True))
+        note(visit, visit.step, Record(first=before.first if before else None, answer=answer, right=True))
 
 
-def note(visit: LessonVisit, record: Record) -> None:
+def hand_in(round_name: str, answers: QuizAnswers) -> None:
+    """Note the answers to the questions of one round. The first ones count.
+
+    Args:
+        round_name: One of `ROUNDS`.
+        answers: The chosen options.
+    """
+    visit = lesson_visit()
+    if round_name in handed_in(visit.progress):
+        return
+    if not id_in(visit.progress):
+        note(visit, ID, quiz_record(new_id()))
+    note(visit, f"questions.{round_name}", quiz_record(written_answers(answers)))
+
+
+def note(visit: LessonVisit, name: str, record: Record) -> None:
     visit.number += 1
-    visit.progress[visit.step], visit.changes[visit.step] = record, visit.number
+    visit.progress[name], visit.changes[name] = record, visit.number
 
 
 def receive_progress(stored: object) -> None:

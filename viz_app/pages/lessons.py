@@ -1,4 +1,4 @@
-"""Lessons: the course, the way to the tour, and what a teacher needs."""
+"""Lessons: the course, the questions before and after it, and what a teacher needs."""
 
 import streamlit as st
 
@@ -6,12 +6,14 @@ from viz_app.content.translation import N_, t
 from viz_app.sections.course.browser_store import tour_button
 from viz_app.sections.course.class_member import member_line
 from viz_app.sections.course.class_screen import class_screen, teaches
+from viz_app.sections.course.for_teachers import for_teachers
 from viz_app.sections.course.lesson_list import forget_button, lesson_list
+from viz_app.sections.course.questions import quiz_tab
 from viz_app.widgets.tabs import tabs
 
-TABS = {"learn": N_("Lessons"), "teach": N_("For teachers")}
+TABS = {"learn": N_("Lessons"), "quiz": N_("Questions"), "teach": N_("For teachers")}
 
-learn, teach = tabs(
+learn, quiz, teach = tabs(
     {name: t(label) for name, label in TABS.items()}, "lessons_tab", first="teach" if teaches() else "learn"
 )
 if learn.open:
@@ -27,6 +29,11 @@ if learn.open:
         with st.container(horizontal=True, gap="small"):
             tour_button()
             forget_button()
+if quiz.open:
+    with quiz:
+        quiz_tab()
 if teach.open:
     with teach:
         class_screen()
+        st.subheader(t("On paper"), anchor=False, divider="gray")
+        for_teachers()

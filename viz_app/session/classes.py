@@ -1,7 +1,7 @@
 """Classes: visitors who follow one lesson together. In memory only, without names.
 
 A teacher opens a class and reads its code aloud. A browser is one member, whatever its tabs and reloads. The class
-counts where its members are and what they answered first.
+counts where its members are and what they answered first, and collects their answers to the questions.
 """
 
 import secrets
@@ -48,9 +48,11 @@ class ClassReport:
 class Member:
     """One browser in a class."""
 
+    name: str = field(default_factory=lambda: secrets.token_hex(4))  # random, for this class only
     step: str = ""
     first: dict[str, str] = field(default_factory=dict)  # step → first answer
     right: set[str] = field(default_factory=set)  # steps
+    rounds: dict[str, Mapping[str, str]] = field(default_factory=dict)  # round → answers to the questions
 
 
 @dataclass
@@ -150,6 +152,26 @@ class Classes:
                 found.first.setdefault(step, answer[:LONGEST])
                 if right:
                     found.right.add(step)
+
+    def note_round(self, visitor: Hashable, round_name: str, answers: Mapping[str, str]) -> None:
+        """A visitor has handed in a round of the questions. Only the first time counts.
+
+        Args:
+            visitor: The browser. Nothing happens outside a class.
+            round_name: "before" or "after" the lessons.
+            answers: Names of questions and options, never words of the visitor.
+        """
+        with self._lock:
+            for one in self._classes.values():
+                if found := one.members.get(visitor):
+                    one.last_used = self.clock()
+                    found.rounds.setdefault(round_name, dict(answers))
+
+    def rounds(self, teacher: Hashable) -> dict[str, dict[str, Mapping[str, str]]]:
+        """The answers to the questions in the class of a teacher: random name of the member → round → answers."""
+        with self._lock:
+            members = [m for one in self._classes.values() if one.teacher == teacher for m in one.members.values()]
+            return {one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds}
 
     def report(self, teacher: Hashable) -> ClassReport | None:
         """What the teacher of a class sees; None for a visitor without an open class."""

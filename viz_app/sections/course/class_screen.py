@@ -10,8 +10,10 @@ from viz_app.content.lesson_texts import LessonText, lesson_text
 from viz_app.content.translation import language, t, tn
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.lesson import Lesson, Number, Step
+from viz_app.course.quiz import ROUNDS
 from viz_app.figures.answers import answer_bars
 from viz_app.sections.course.class_answers import answer_text
+from viz_app.sections.course.questions import quiz_csv
 from viz_app.server.presence import visitor
 from viz_app.session.classes import CLASSES, ClassReport
 from viz_app.session.links import has_codes
@@ -119,7 +121,23 @@ def class_report() -> None:
             key="class_csv",
             on_click="ignore",
         )
+        quiz_button()
         st.button(t("Close the class"), key="class_close", type="tertiary", on_click=close_class)
+
+
+def quiz_button() -> None:
+    """A table of the answers to the questions, where members have handed in some."""
+    if rounds := CLASSES.rounds(visitor()):
+        before, after = (sum(name in one for one in rounds.values()) for name in ROUNDS)
+        st.download_button(
+            t("Answers to the questions (CSV)"),
+            quiz_csv(rounds),
+            "class-questions.csv",
+            "text/csv",
+            key="class_questions",
+            help=t("Handed in before the lessons: {before}. After the lessons: {after}.", before=before, after=after),
+            on_click="ignore",
+        )
 
 
 def progress_table(lesson: Lesson, texts: LessonText, report: ClassReport) -> pd.DataFrame:

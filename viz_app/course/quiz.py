@@ -1,0 +1,100 @@
+"""The answers of one visitor to the twelve questions, in two rounds: before and after the lessons.
+
+Both rounds have the same questions, in another order with the options in another order. Parallel forms would need a
+study of their own that shows that they are equally difficult; the same questions are, and each student is compared with
+the same student. Against mere memory, the right answers stay hidden until the second round is over.
+"""
+
+import random
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from viz_app.content.catalogues import ENGLISH
+from viz_app.content.quiz_texts import questions
+from viz_app.course.lesson import AnswerForm, Word
+from viz_app.course.progress import Progress, Record
+
+__all__ = [
+    "ID",
+    "QUIZ_FORMS",
+    "ROUNDS",
+    "QuizAnswers",
+    "handed_in",
+    "id_in",
+    "new_id",
+    "quiz_record",
+    "quiz_table",
+    "right_answers",
+    "shuffled",
+    "written_answers",
+]
+
+ROUNDS = ("before", "after")
+QuizAnswers = Mapping[str, str]  # name of the question → name of the option
+Item = TypeVar("Item")
+ID, PATTERN = "questions.id", re.compile(r"[0-9a-f]{8}")
+# What the browser keeps beside the answers to the lessons.
+QUIZ_FORMS: dict[str, AnswerForm] = {ID: Word(8), **{f"questions.{one}": Word(1000) for one in ROUNDS}}
+
+
+def quiz_record(text: str) -> Record:
+    """A text for the browser."""
+    return Record(first=text, answer=text)
+
+
+def handed_in(progress: Progress) -> dict[str, dict[str, str]]:
+    """Round → the answers. A round that is not handed in is missing; so is an answer that no question has.
+
+    Args:
+        progress: Everything that the browser keeps.
+    """
+    kept = {one: progress.get(f"questions.{one}") for one in ROUNDS}
+    return {one: read_answers(str(record.first)) for one, record in kept.items() if record}
+
+
+def read_answers(text: str) -> dict[str, str]:
+    given = dict(pair.split("=", 1) for pair in text.split(";") if "=" in pair)
+    known = questions(ENGLISH)
+    return {one.name: given[one.name] for one in known if given.get(one.name) in one.options}
+
+
+def written_answers(answers: QuizAnswers) -> str:
+    """The answers as one text, which `handed_in` reads."""
+    return ";".join(f"{name}={option}" for name, option in answers.items())
+
+
+def id_in(progress: Progress) -> str:
+    """The random id of this browser; "" without one."""
+    record = progress.get(ID)
+    return str(record.first) if record and PATTERN.fullmatch(str(record.first)) else ""
+
+
+def new_id() -> str:
+    """A random id, which says nothing about its owner."""
+    return secrets.token_hex(4)
+
+
+def right_answers(answers: QuizAnswers) -> int:
+    """How many answers are right. A question without an answer is not."""
+    return sum(answers.get(one.name) == one.right for one in questions(ENGLISH))
+
+
+def shuffled(items: Sequence[Item], *seed: str) -> list[Item]:
+    """The items in a random order, the same for the same seed."""
+    return random.Random("/".join(seed)).sample(items, len(items))
+
+
+def quiz_table(answered: Mapping[str, Mapping[str, QuizAnswers]]) -> list[tuple[str, str, str, str]]:
+    """One row for each id, round and question: the option, or "" without an answer.
+
+    Args:
+        answered: Id → round → answers.
+    """
+    return [
+        (name, one, question.name, answers.get(question.name, ""))
+        for name, rounds in answered.items()
+        for one, answers in rounds.items()
+        for question in questions(ENGLISH)
+    ]
