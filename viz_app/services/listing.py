@@ -37,6 +37,7 @@ __all__ = [
     "listed_checkpoints",
     "model_card",
     "read_once",
+    "shared_checkpoints",
     "training_history",
 ]
 
@@ -82,6 +83,11 @@ class ModelCard:
 
     text: str
     cut: bool  # the file is longer than `LONGEST_CARD`
+
+
+def shared_checkpoints() -> list[Listed]:
+    """The checkpoints of this server, which every visitor sees. A job can ask for them too."""
+    return [list_one(path) for path in find_checkpoints(checkpoint_folders()).values()]
 
 
 def listed_checkpoints() -> list[Listed]:

@@ -13,7 +13,7 @@ from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToke
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, word_at, words_of
-from viz_app.services.listing import CheckpointKey, listed_checkpoints
+from viz_app.services.listing import CheckpointKey, shared_checkpoints
 from viz_app.services.loading import config_of, translator
 from viz_app.services.translations import translation_of
 
@@ -27,7 +27,7 @@ CLEAR = 0.5  # of a row's weight: the network looks at one token
 
 def named(name: str) -> CheckpointKey:
     """The key of a bundled checkpoint."""
-    return next(one.key for one in listed_checkpoints() if one.key.name == name)
+    return next(one.key for one in shared_checkpoints() if one.key.name == name)
 
 
 def numbers_of_vector(key: CheckpointKey, text: str) -> int:

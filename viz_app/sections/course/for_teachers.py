@@ -11,7 +11,7 @@ from viz_app.course.expected import expected_work, known_answers
 from viz_app.course.lesson import Lesson
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services.listing import listed_checkpoints
+from viz_app.services.listing import shared_checkpoints
 from viz_app.session.links import address_for_others, link
 from viz_app.widgets.long_work import requested, wait_for
 
@@ -29,7 +29,8 @@ def for_teachers() -> None:
             "common mistakes. It also opens in a browser without this app."
         )
     )
-    titles = {lesson.name: lesson_text(lesson.name, language()).title for lesson in LESSONS}
+    numbered = enumerate(LESSONS, start=1)
+    titles = {lesson.name: f"{number}. {lesson_text(lesson.name, language()).title}" for number, lesson in numbered}
     titles[PLAN] = plan_text(language()).partition("\n")[0].removeprefix("# ")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(t("Page for paper"), titles, format_func=lambda one: titles[one], key="sheet")
@@ -43,7 +44,7 @@ def for_teachers() -> None:
 
 def sheet_of(lesson: Lesson, place: DeltaGenerator) -> None:
     """The page of a lesson. Its numbers are computed once for all visitors."""
-    keys = tuple(one.key for one in listed_checkpoints() if one.config)
+    keys = tuple(one.key for one in shared_checkpoints() if one.config)
     known, work = known_answers(lesson, keys), expected_work(lesson, keys)
     if known is None:
         start = place.button(t("Make the page"), key="sheet_make", type="primary", width="stretch")
