@@ -7,6 +7,7 @@ streamlit.proto.
 
 import asyncio
 import time
+import urllib.request
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from typing import Self
@@ -35,7 +36,7 @@ class Answer:
 
     seconds: float
     size: int  # bytes
-    texts: tuple[str, ...]  # of the page's markdown and HTML
+    texts: tuple[str, ...]  # of the page's markdown, headings and HTML
 
 
 class Visitor:
@@ -47,6 +48,8 @@ class Visitor:
         self.cookies: SimpleCookie = SimpleCookie()
         self.fields: dict[str, str] = {}  # label → widget id, one line or several
         self.buttons: dict[str, str] = {}
+        self.options: dict[str, tuple[str, ...]] = {}  # widget id of pills or of a list → what it offers
+        self.tables: list[bytes] = []  # of the last answer, in Arrow's format
         self.typed: dict[str, WidgetState] = {}
         self.cached: dict[str, ForwardMsg] = {}  # hash → message that the server need not send again
         self.script_hash = self.session = ""
@@ -74,6 +77,14 @@ class Visitor:
         assert self.socket.response is not None, "the handshake is over"
         for cookie in self.socket.response.headers.get_all("Set-Cookie"):
             self.cookies.load(cookie)
+
+    async def take_cookies(self) -> None:
+        """Get the cookies that a browser has before it connects. With them, a reload is the same browser."""
+        health = self.address.replace("ws", "http", 1).replace("stream", "health")
+        answer = await asyncio.to_thread(urllib.request.urlopen, health, timeout=self.patience)
+        with answer:
+            for cookie in answer.headers.get_all("Set-Cookie") or ():
+                self.cookies.load(cookie)
 
     async def leave(self) -> None:
         if self.socket:
@@ -108,6 +119,38 @@ class Visitor:
             raise PageError(f"The page “{self.page}” has no button “{label}”. Its buttons: {sorted(self.buttons)}.")
         return await self.ask(WidgetState(id=self.buttons[label], trigger_value=True))
 
+    async def pick(self, key: str, number: int) -> Answer:
+        """Press one of the pills of the widget whose key begins so; numbers above their count begin again."""
+        widget = self.widget(key)
+        options = self.options[widget]
+        state = WidgetState(id=widget)
+        state.string_array_value.data.append(options[number % len(options)])
+        self.typed[widget] = state
+        return await self.ask()
+
+    async def choose(self, key: str, option: str) -> Answer:
+        """Choose an option of the list whose key begins so."""
+        widget = self.widget(key)
+        if option not in self.options[widget]:
+            raise PageError(f"The list {key} has no option “{option}”.")
+        self.typed[widget] = WidgetState(id=widget, string_value=option)
+        return await self.ask()
+
+    def widget(self, key: str) -> str:
+        """The id of the pills or of the list whose key begins so. Streamlit puts the key at the end of the id."""
+        found = [name for name in self.options if name.split("-", 2)[-1].startswith(key)]
+        if not found:
+            raise PageError(f"The page “{self.page}” has no control {key}.")
+        return found[-1]
+
+    async def reload(self, page: str) -> Answer:
+        """What a browser does on a reload of a page: a new session with the same cookies and the same address."""
+        await self.leave()
+        self.page, self.script_hash, self.session = page, "", ""
+        self.typed, self.cached, self.options = {}, {}, {}
+        await self.connect()
+        return await self.look()
+
     async def ask(self, *pressed: WidgetState) -> Answer:
         """Run the script with the visitor's widgets.
 
@@ -122,6 +165,7 @@ class Visitor:
         state.widget_states.widgets.extend([*self.typed.values(), *pressed])
         state.cached_message_hashes.extend(self.cached)
         texts: list[str] = []
+        self.tables = []
         started, size = time.perf_counter(), 0
         async with asyncio.timeout(self.patience):
             await self.socket.send(message.SerializeToString())
@@ -162,6 +206,15 @@ class Visitor:
                 self.fields[element.text_area.label] = element.text_area.id
             case "button":
                 self.buttons[element.button.label] = element.button.id
+            case "button_group":
+                group = element.button_group
+                self.options[group.id] = tuple(option.content for option in group.options)
+            case "selectbox":
+                self.options[element.selectbox.id] = tuple(element.selectbox.options)
+            case "dataframe":
+                self.tables.append(element.dataframe.arrow_data.data)
+            case "heading":
+                texts.append(element.heading.body)
             case "markdown":
                 texts.append(element.markdown.body)
             case "html":
