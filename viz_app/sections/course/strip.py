@@ -145,7 +145,7 @@ def note_unknown_step() -> None:
 
 
 def question(name: str, step: Step, text: StepText, record: Record | None, listed: Sequence[Listed]) -> None:
-    st.markdown(f"**{text.question}**")
+    st.markdown(f"**{text.question.replace('**', '')}**")
     with boundary(N_("The question could not be shown.")):
         answer_control(name, step, text, record.answer if record else None, lambda: live_situation(step, listed))
 
