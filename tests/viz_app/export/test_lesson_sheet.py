@@ -61,7 +61,7 @@ def test_the_range_of_right_estimates_is_found(true: float, within: float, wante
 def test_nothing_in_a_sheet_is_markup_except_its_own() -> None:
     text = StepText(
         "<b>T</b>",
-        "<script>x</script>",
+        "<script>x</script> is **bold**",
         "Is **1 < 2**?",
         {"yes": "Yes & no", "no": "<i>"},
         ("a", "b", "c"),
