@@ -76,8 +76,8 @@ export function place(name, more = "") {
   return el("div", { class: `part ${more}`.trim(), "data-part": name });
 }
 
-/** @type {WeakMap<Element, () => void>} */
-const ends = new WeakMap();
+/** @type {Map<Element, () => void>} */
+const ends = new Map();
 
 /**
  * Draw a component at its place.
@@ -88,6 +88,7 @@ const ends = new WeakMap();
  * @param {(name: string, value: any) => void} [report] Called with what the visitor does in it.
  */
 export function mount(page, name, component, data, report = () => {}) {
+  endWhere((home) => !home.isConnected);
   const home = page.querySelector(`[data-part="${name}"]`);
   if (!home) return;
   if (!home.firstElementChild) home.append(Object.assign(document.createElement("div"), { className: "root" }));
@@ -96,7 +97,12 @@ export function mount(page, name, component, data, report = () => {}) {
 
 /** End the components of a page that is left. @param {Element} page */
 export function unmount(page) {
-  for (const home of page.querySelectorAll("[data-part]")) ends.get(home)?.();
+  endWhere((home) => page.contains(home));
+}
+
+/** @param {(home: Element) => boolean} isLeft */
+function endWhere(isLeft) {
+  for (const [home, end] of ends) if (isLeft(home) && ends.delete(home)) end();
 }
 
 /**

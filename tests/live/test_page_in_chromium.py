@@ -141,6 +141,29 @@ def test_a_forced_word_and_a_silenced_head_change_the_translation_as_in_pytorch(
     assert "off.cross.3.2-3-4-5-6-7-8" in page.evaluate("() => location.hash")
 
 
+@pytest.mark.parametrize(
+    ("link", "name", "pictures"),
+    [
+        ("translate", "View", {"Lines": "[data-part=lines] svg", "Heatmaps": "[data-part=grid] .sheet"}),
+        (
+            "positions",
+            "View",
+            {"Waves": "[data-part=waves] path", "In a sentence": ".hl-lines", "The matrix": "[data-part=matrix] image"},
+        ),
+    ],
+)
+def test_every_view_of_a_page_opens_after_every_other_one(
+    visit: Open, link: str, name: str, pictures: dict[str, str]
+) -> None:
+    page = visit(f"#{link}")
+    views = page.get_by_role("group", name=name)
+    for chosen in [*pictures, *pictures, *reversed(pictures)]:
+        ready(page, views.get_by_role("button", name=chosen).click)
+        assert page.get_by_role("alert").count() == 0
+        for one, picture in pictures.items():
+            assert bool(page.locator(f"main .page {picture}").count()) == (one == chosen), (chosen, one)
+
+
 def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:
     page = visit("#inside?kind=decoder&layer=2&head=3&query=3")
     expect(page.locator(".agrees")).to_contain_text("only rounding")

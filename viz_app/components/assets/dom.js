@@ -33,7 +33,7 @@ export function el(tag, attributes = {}, content = undefined) {
 export function draw(parent, described) {
   const present = [...parent.children];
   described.forEach(({ tag, attributes, content }, i) => {
-    const kept = present[i]?.localName === tag ? present[i] : null;
+    const kept = present[i]?.localName === tag && partOf(drawn.get(present[i])) === partOf({ attributes }) ? present[i] : null;
     const element = kept ?? (SVG_TAGS.has(tag) ? document.createElementNS(SVG_NAMESPACE, tag) : document.createElement(tag));
     change(element, attributes, content);
     if (kept) return;
@@ -42,6 +42,9 @@ export function draw(parent, described) {
   });
   for (const element of present.slice(described.length)) element.remove();
 }
+
+/** The name of the place where other code draws. A place is kept only for the same part: nothing of another one may stay there. */
+const partOf = (described) => described?.attributes["data-part"];
 
 function change(element, attributes, content) {
   const before = drawn.get(element) ?? { attributes: {}, content: undefined };
