@@ -25,8 +25,8 @@ p, ul, ol { margin: 0 0 2mm; }
 ul, ol { padding-left: 6mm; }
 li { break-inside: avoid; }
 a { color: #000; }
-table { border-collapse: collapse; width: calc(100% - 1pt); margin: 0 0 3mm; }
-tr { break-inside: avoid; }
+table { break-inside: avoid; border-collapse: collapse; width: calc(100% - 1pt); margin: 0 0 3mm; }
+td:first-child, th:first-child { white-space: nowrap; }
 th, td { border: .5pt solid #000; padding: 1mm 2mm; text-align: start; vertical-align: top; }
 td.mark { width: 6mm; text-align: center; font-weight: bold; }
 code { font-family: ui-monospace, monospace; font-size: 9.5pt; }
@@ -34,12 +34,12 @@ code { font-family: ui-monospace, monospace; font-size: 9.5pt; }
 .about, .link { font-size: 9pt; color: #333; }
 .question { font-weight: bold; break-after: avoid; }
 .together { break-inside: avoid; }
-.notes { break-inside: avoid; width: calc(100% - 1pt); box-sizing: border-box; border: .5pt solid #000;
-  min-height: 22mm; padding: 1mm 2mm; margin: 2mm 0 0; }
+.notes { break-inside: avoid; break-before: avoid; width: calc(100% - 1pt); box-sizing: border-box;
+  border: .5pt solid #000; min-height: 22mm; padding: 1mm 2mm; margin: 2mm 0 0; }
 @media print { body { padding: 0; max-width: none; } }
 """
 SIGNS = {r"\cdot": "·", r"\times": "×", r"\div": "÷", r"\approx": "≈", r"\le": "≤", r"\ge": "≥", r"\sum": "Σ"}
-SIGNS |= {r"\dots": "…", r"\ldots": "…", r"\pm": "±", r"\to": "→", r"\alpha": "α", r"\sigma": "σ"}
+SIGNS |= {r"\dots": "…", r"\ldots": "…", r"\pm": "±", r"\to": "→", r"\alpha": "α", r"\sigma": "σ", r"\infty": "∞"}
 SPECIAL = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*(.+?)\*\*|\*(\S(?:[^*]*\S)?)\*|\\([!-/:-@\[-`{-~])")
 RAISED = re.compile(r"([_^])(?:\{([^{}]*)\}|(\w|\\\w+))")
 ITEM = re.compile(r"(?:[-*]|\d+\.) +")

@@ -92,3 +92,22 @@ def test_a_student_leaves_and_a_closed_class_has_no_code(open_app: OpenApp, teac
     assert teacher.button(key="class_open")
     late = open_app(code=code)
     assert "does not know the code" in late.warning[0].value
+
+
+def test_the_class_collects_the_answers_to_the_questions(open_app: OpenApp, teacher: AppTest) -> None:
+    assert "class_questions" not in downloads(teacher)
+    student = join(open_app, code_of(teacher)).switch_page("viz_app/pages/lessons.py").run()
+    student.session_state["lessons_tab"] = "quiz"
+    student.run()
+    assert "without a name" in "\n".join(text.value for text in student.caption)
+    student.radio(key="question_before_order").set_value("same")
+    next(button for button in student.button if button.label == "Hand in").click().run()
+    assert not student.exception, student.exception
+    teacher.run()
+    assert "class_questions" in downloads(teacher)
+    ((rounds,),) = [one.rounds.values() for one in classes.CLASSES._classes[code_of(teacher)].members.values()]
+    assert rounds == {"order": "same"}
+
+
+def downloads(app: AppTest) -> str:
+    return " ".join(element.proto.id for element in app.get("download_button"))

@@ -1,5 +1,6 @@
 """A lesson on paper: its expected answers are those of the checks, and everything in it is text."""
 
+import re
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from tests.conftest import BUNDLED
 from viz_app.content.catalogues import LANGUAGES
+from viz_app.content.lesson_texts import LESSONS as FOLDER
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text, plan_text
 from viz_app.content.translation import in_language
 from viz_app.course.catalogue import LESSONS
@@ -16,10 +18,11 @@ from viz_app.course.lesson import Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import estimated
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
-from viz_app.export.printable import blocks, inline
+from viz_app.export.printable import SIGNS, blocks, inline
 from viz_app.services.listing import CheckpointKey, list_one
 
 KEYS = tuple(list_one(folder).key for folder in sorted(BUNDLED.iterdir()) if folder.is_dir())
+SIGN = re.compile(r"\\[a-z]+")
 NOBODY: Any = Situation(key=CheckpointKey(path="x", version=""), text="")
 
 
@@ -39,7 +42,7 @@ def test_every_question_has_a_right_answer_and_every_sheet_has_all_steps(lesson:
             page = sheet(lesson, lesson_text(lesson.name, code), expected)
         assert page.count("<section>") == len(lesson.steps)
         assert all(f"lesson={lesson.link(step)}&amp;lang={code}" in page for step in lesson.steps)
-        assert f'<html lang="{ {"zh": "zh-Hans"}.get(code, code)}">' in page
+        assert '<html lang="' + {"zh": "zh-Hans"}.get(code, code) + '">' in page
         body = page.partition("</style>")[2]
         assert not {"<script", "{", "}", "\\", "**", "$"} & {
             sign for sign in ("<script", *"{}\\$", "**") if sign in body
@@ -80,6 +83,12 @@ def test_nothing_in_a_sheet_is_markup_except_its_own() -> None:
     assert "<code>&lt;x&gt;</code>" in page
     missing = sheet(lesson, LessonText("t", "g", {"one": text}), (Expected(missing="a_b"),))
     assert "no checkpoint a_b," in missing
+
+
+def test_every_sign_of_a_formula_in_a_lesson_is_known() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*/*.md")]
+    signs = {sign for text in texts for formula in re.findall(r"\$([^$]+)\$", text) for sign in SIGN.findall(formula)}
+    assert signs <= {*SIGNS, r"\sqrt", r"\frac", r"\text", r"\mathrm", r"\operatorname"}
 
 
 def test_formulas_and_tables_become_plain_html() -> None:
