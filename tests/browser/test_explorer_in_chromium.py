@@ -141,6 +141,16 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     expect(page.get_by_text("It is only rounding")).to_be_visible()
 
 
+def test_a_map_of_the_decoder_does_not_name_the_words_to_guess(visit: Visit) -> None:
+    page = visit(f"steps?{HERE}&guess=true&steps_kind=decoder&step=1")
+    labels = page.locator(".st-key-stepper .picture text[transform]")
+    expect(labels.first).to_be_attached()
+    first, *later = labels.all_text_contents()
+    assert "…" not in first
+    assert later
+    assert all("…" in label for label in later)
+
+
 def test_a_visitor_can_guess_before_the_words_are_shown(visit: Visit) -> None:
     page = visit(f"steps?{HERE}&guess=true")
     expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)

@@ -190,9 +190,12 @@ export default component((root) => {
       fill: masked ? WEIGHTS.masked : colourAt(WEIGHTS.scale, weight),
       "data-row": row, "data-key": s, "data-weight": weight,
     }, [el("title", {}, masked
-      ? say("{token}: masked", { token: isolated(data.keys[s]) })
-      : `${name} → ${isolated(data.keys[s])}: ${weight.toFixed(6)}`)]);
+      ? say("{token}: masked", { token: isolated(keyAt(s)) })
+      : `${name} → ${isolated(keyAt(s))}: ${weight.toFixed(6)}`)]);
   }
+
+  /** A key of the map. In self-attention the keys are the words themselves, and a visitor who guesses must not see them. */
+  const keyAt = (s) => data.kind === "cross" || s <= current() || isRevealed(s - 1) ? data.keys[s] : "…";
 
   /** The label of a row and the middle of its text. One label stands for all heads of a layer if their rows are low. */
   function rowLabel(row, { cell, y }) {
@@ -203,7 +206,7 @@ export default component((root) => {
   }
 
   function rowsOfHeads(title, available, below) {
-    const heads = data.shape[1], rows = data.shape[0] * heads + 1, words = data.keys.map((key) => shortened(key, 12));
+    const heads = data.shape[1], rows = data.shape[0] * heads + 1, words = data.keys.map((_, s) => shortened(keyAt(s), 12));
     const layout = rowsLayout({ shape: data.shape, labels: words, available, below }), { top, width, height } = layout;
     const names = [], cells = [];
     for (let row = 0; row < rows; row++) {

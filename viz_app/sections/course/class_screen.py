@@ -183,7 +183,7 @@ def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str
     draw(
         answer_bars(list(shown), list(shown.values())),
         key=key,
-        alt=t("First answers of the class: {question}", question=text.question),
+        alt=t("First answers of the class: {question}", question=text.question.replace("*", "")),
         title=t("First answers of the class"),
     )
 

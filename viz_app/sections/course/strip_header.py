@@ -30,7 +30,8 @@ def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hi
         st.html(
             title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
         )
-        way(lesson, step, hidden=hidden)
+        with st.container(key="lesson_way", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            way(lesson, step, hidden=hidden)
 
 
 def title(page: str, lesson: str, step: str) -> str:
