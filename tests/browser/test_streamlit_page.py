@@ -14,8 +14,10 @@ from viz_app.components.bundle import ASSETS, asset, bundle
 
 STYLES = ("streamlit.css", "streamlit_presenting.css")
 NAMES = re.compile(r'\.st[A-Z]\w+|\[data-testid="?\w+"?\]|\.js-plotly-plot')
+# In the page only while somebody types.
+TYPING = '[data-testid="InputInstructions"]'
 # In the page only on a phone, or while the sidebar is closed.
-NOT_HERE = {'[data-testid="stExpandSidebarButton"]'}
+NOT_HERE = {'[data-testid="stExpandSidebarButton"]', TYPING}
 FIELDS = """(modules) => {
     const plot = document.querySelector('.js-plotly-plot'), map = modules.bridge.walkable(plot);
     if (!map) return ['_fullData without a heatmap'];
@@ -34,6 +36,8 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
         page.goto(server.url)
         page.wait_for_function("document.querySelector('.js-plotly-plot')?.calcdata", timeout=60_000)
         page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
+        page.get_by_label("Lines").fill("typed")
+        page.locator(TYPING).wait_for()  # `streamlit.css` hides it
         page.locator("[data-testid=stDataFrame]").hover()
         page.get_by_role("button", name="Popover").click()
         page.get_by_text("Inside").wait_for()
