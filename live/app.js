@@ -52,6 +52,7 @@ export class App {
   follow() {
     const { page, choices } = readAddress(location.hash || (this.site.report?.link ?? ""), this.pages);
     this.choices = { ...choices, ...this.site.report?.chosen };
+    this.session.stopMeasuring();
     if (page !== this.page) this.leave(page);
     void this.show();
   }
@@ -79,6 +80,7 @@ export class App {
       this.leave(page);
     } else keepAddress("replaceState", address);
     if ("text" in choices) this.session.cancel();
+    this.session.stopMeasuring();
     void this.show();
   }
 

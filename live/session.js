@@ -19,6 +19,8 @@ export class Session {
     /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
     this.results = new Map();
     this.running = new AbortController();
+    /** @type {AbortController | null} Ends the measurement of all heads, which goes on while a page is read. */
+    this.measuring = null;
     /** @type {(step: Progress) => void} Called with each token that is written. */
     this.onStep = () => {};
   }
@@ -27,6 +29,12 @@ export class Session {
   cancel() {
     this.running.abort();
     this.running = new AbortController();
+  }
+
+  /** End the measurement of all heads: what the visitor asks for comes first. What is measured stays. */
+  stopMeasuring() {
+    this.measuring?.abort();
+    this.measuring = null;
   }
 
   /**

@@ -10,7 +10,7 @@ import { numLayers } from "./network/translators.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
-const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 1, read: 3, classify: 2 };
+const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 2, read: 3, classify: 2 };
 
 /** Let the page, or the messages of a worker, have their turn. */
 function turn() {
@@ -68,9 +68,9 @@ export class LocalEngine {
     return inTurns(translating(this.opened("translation"), text, { ...options, edits: editsOf(changes) }), watching);
   }
 
-  /** @param {ReadTokens} translation @param {Watching} [watching] */
-  async silenceEachHead(translation, watching = {}) {
-    return inTurns(silencingEachHead(this.opened("translation"), translation), watching);
+  /** @param {ReadTokens} translation @param {number} [first] @param {Watching} [watching] */
+  async silenceEachHead(translation, first = 0, watching = {}) {
+    return inTurns(silencingEachHead(this.opened("translation"), translation, first), watching);
   }
 
   /** @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends. @param {EngineRequest} [request] */

@@ -109,7 +109,7 @@ interface Engine {
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[]; words: number[] }>;
   forced(text: string): Promise<Map<number, number>>;
   translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
-  silenceEachHead(translation: ReadTokens, watching?: Watching): Promise<SilencingEffect[]>;
+  silenceEachHead(translation: ReadTokens, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
   read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;
   classify(text: string, request?: EngineRequest): Promise<Classification & { tokens: string[] }>;
   close(): void;

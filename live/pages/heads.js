@@ -70,10 +70,8 @@ export async function showHeads(root, app) {
     if (Number.isNaN(view.weight(layer, head, cell[0], cell[1]))) return;
     change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
   };
-  let pointed = /** @type {[number, number] | null} */ (null);
   map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));
-  map.addEventListener("headlight-cell", ({ detail }) => { pointed = detail && [detail.query, detail.key]; });
-  map.onkeydown = (event) => { if (event.key === "Enter" && event.target.matches(".map")) paintAt(pointed); };
+  map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); }; // it chooses a cell, and must not scroll
 }
 
 const logProbability = ({ written, given = 0 }) => written.slice(given).reduce((sum, { probability }) => sum + Math.log(probability), 0);
@@ -88,18 +86,17 @@ function probabilitySentence(before, after) {
 
 /** What silencing each head alone does: the effects that are measured so far. The page draws again when there are more. */
 function effectsOf(app, before) {
-  const { session } = app, name = `effects ${app.text}`;
-  let measured = session.results.get(`${name} so far`);
-  if (!measured) {
-    measured = [];
-    session.kept(`${name} so far`, async () => measured);
-    session.results.set(`${name} so far`, measured);
-    const work = session.engine.silenceEachHead(before, { signal: session.running.signal, report: ({ effect, done }) => {
-      measured.push(effect);
-      if (done % REDRAW === 0) app.redraw();
-    } });
-    work.then(app.redraw, () => session.results.delete(`${name} so far`));
-  }
+  const { session } = app, name = `effects ${app.text}`, measured = session.results.get(name) ?? [];
+  session.results.delete(name); // the latest result is kept longest
+  session.results.set(name, measured);
+  if (session.measuring || measured.length === allHeads(app.info.heads).length) return measured;
+  const own = new AbortController(), end = () => { if (session.measuring === own) session.measuring = null; };
+  session.measuring = own;
+  session.engine.silenceEachHead(before, measured.length, { signal: own.signal, report: ({ effect, done }) => {
+    if (own.signal.aborted) return;
+    measured.push(effect);
+    if (done % REDRAW === 0) app.redraw();
+  } }).then(() => { end(); app.redraw(); }, end);
   return measured;
 }
 

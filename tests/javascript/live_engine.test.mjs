@@ -237,7 +237,9 @@ for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a wo
     const texts = [], translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
     assert.equal(texts.length, translation.written.length);
     assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);
-    assert.equal((await engine.silenceEachHead(translation)).length, 6);
+    const effects = await engine.silenceEachHead(translation);
+    assert.equal(effects.length, 6);
+    assert.deepEqual(await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement goes on where it ended");
     const controller = new AbortController();
     const cancelled = engine.translate("ab", {}, { signal: controller.signal, report: () => controller.abort() });
     await assert.rejects(cancelled, coded("cancelled"));

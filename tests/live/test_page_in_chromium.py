@@ -142,26 +142,61 @@ def test_a_forced_word_and_a_silenced_head_change_the_translation_as_in_pytorch(
 
 
 @pytest.mark.parametrize(
-    ("link", "name", "pictures"),
+    ("link", "pictures"),
     [
-        ("translate", "View", {"Lines": "[data-part=lines] svg", "Heatmaps": "[data-part=grid] .sheet"}),
+        ("translate", {"Lines": "[data-part=lines] svg", "Heatmaps": "[data-part=grid] .sheet"}),
         (
             "positions",
-            "View",
-            {"Waves": "[data-part=waves] path", "In a sentence": ".hl-lines", "The matrix": "[data-part=matrix] image"},
+            {
+                "Waves": "[data-part=waves] path",
+                "In a sentence": ".hl-lines",
+                "The matrix": "[data-part=matrix] image",
+            },
         ),
     ],
 )
-def test_every_view_of_a_page_opens_after_every_other_one(
-    visit: Open, link: str, name: str, pictures: dict[str, str]
-) -> None:
+def test_every_view_of_a_page_opens_after_every_other_one(visit: Open, link: str, pictures: dict[str, str]) -> None:
     page = visit(f"#{link}")
-    views = page.get_by_role("group", name=name)
+    views = page.get_by_role("group", name="View")
     for chosen in [*pictures, *pictures, *reversed(pictures)]:
         ready(page, views.get_by_role("button", name=chosen).click)
         assert page.get_by_role("alert").count() == 0
         for one, picture in pictures.items():
             assert bool(page.locator(f"main .page {picture}").count()) == (one == chosen), (chosen, one)
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_a_weight_is_painted_with_the_keyboard(visit: Open, key: str) -> None:
+    page = visit(f"#heads?text={quote(TEXT)}&kind=cross&layer=1&head=1&painted_weight=0.5")
+    large = page.locator("[data-part=map] svg.map")
+    for arrow in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        large.press(arrow)
+    scrolled = page.evaluate("() => scrollY")
+    ready(page, lambda: large.press(key))
+    assert "paint.cross.1.1.2.2.0.5" in page.evaluate("() => location.hash")
+    expect(large).to_be_focused()
+    assert page.evaluate("() => scrollY") == scrolled
+
+
+def test_the_measurement_of_all_heads_ends_with_its_page_and_goes_on_there(visit: Open) -> None:
+    page = visit(f"#steps?text={quote(' '.join([TEXT] * 4))}")
+    page.evaluate("""() => {
+        window.asked = [];
+        const { postMessage } = Worker.prototype;
+        Worker.prototype.postMessage = function (message) {
+            asked.push(message);
+            return postMessage.call(this, message);
+        };
+    }""")
+    menu = page.get_by_role("navigation")
+    ready(page, menu.get_by_role("link", name="Heads").click)
+    status = page.get_by_role("status").filter(has_text="is being measured")
+    expect(status).to_contain_text("12 of")
+    ready(page, menu.get_by_role("link", name="Masks").click)
+    measured = page.evaluate("() => asked.filter(({ method }) => method === 'silenceEachHead').at(-1).id")
+    assert page.evaluate("(id) => asked.some((one) => one.id === id && one.method === 'cancel')", measured)
+    ready(page, menu.get_by_role("link", name="Heads").click)
+    assert page.evaluate("() => asked.filter(({ method }) => method === 'silenceEachHead').at(-1).values[1]") >= 12
 
 
 def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:

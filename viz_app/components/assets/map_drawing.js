@@ -166,6 +166,7 @@ export function mapDrawing(home, showReadout) {
   }
 
   function walk(event) {
+    if (at && (event.key === "Enter" || event.key === " ")) find(home, `[data-cell="${at}"]`).dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true }));
     const direction = ARROWS[event.key];
     if (!direction) return;
     event.preventDefault(); // the key must not scroll the page
