@@ -1,7 +1,7 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the page
 // that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { announce } from "./assets/announcer.js";
-import { draw, el } from "./assets/dom.js";
+import { draw, el, find } from "./assets/dom.js";
 import savePictures from "./assets/save_pictures.js";
 import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, place, unmount } from "./controls.js";
@@ -14,6 +14,7 @@ import { say, useWords } from "./assets/words.js";
 
 const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
+const SCRIPTS = { de: /\p{Script=Latin}/u, en: /\p{Script=Latin}/u, zh: /\p{Script=Han}/u }; // language → its letters, as in model/inference/confidence.py
 const PATIENCE = 500; // milliseconds until a page shows that the model is writing
 
 class OutOfDate extends Error {}
@@ -201,9 +202,11 @@ export class App {
     draw(this.main, [
       el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
       this.isReport ? this.recordedText() : withText ? this.textField() : el("div", { class: "nothing" }, []),
+      el("div", { class: "empty" }, []),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
+      el("div", { class: "below" }, aboutOf(this)),
     ]);
   }
 
@@ -222,7 +225,10 @@ export class App {
     const submit = (event) => {
       event.preventDefault();
       const text = event.target.elements.text.value.trim();
-      if (text) this.change({ text });
+      if (text) return this.change({ text });
+      const sentence = say("Type a sentence above, or choose an example.");
+      draw(find(this.main, ".empty"), [el("p", { class: "note" }, sentence)]);
+      announce(sentence);
     };
     return el("form", { class: "ask", onsubmit: submit }, [
       el("label", { class: "control" }, [
@@ -258,9 +264,19 @@ export class App {
       el("span", {}, say("Forced words: {n}. The model had to write them.", { n: this.forced.size })),
       button(say("Clear forced words"), () => this.change({ forced: "", step: "" })),
     ]));
+    else if (this.isForeign) {
+      const language = languageName(this.listed.languages[0]);
+      notes.push(el("p", { class: "note" }, say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
+    }
     if (dropped && this.info.config.max_length) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
     if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
+  }
+
+  /** Whether most letters of the text are in another script than that of the language. */
+  get isForeign() {
+    const own = SCRIPTS[this.listed.languages[0]], letters = this.text.match(/\p{L}/gu) ?? [];
+    return Boolean(own) && letters.filter((letter) => !own.test(letter)).length > letters.length / 2;
   }
 
   fail(error) {
@@ -309,13 +325,20 @@ function drawMenu(app) {
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
       list(say("Language"), Object.keys(app.site.words).map((code) => [code, ownName(code)]), app.language, (lang) => app.change({ lang })),
-      ...(app.isReport ? [] : [el("details", { class: "quiet" }, [
-        el("summary", {}, say("Links and the app")),
-        el("p", {}, say("The address of this page keeps your choices. To see the same in the Headlight app, write what follows # behind the address of the app. A link of the app opens here in the same way.")),
-      ])]),
-      el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
+      ...aboutOf(app),
     ]),
   ]);
+}
+
+/** What the menu ends with; on a phone, it is below the page. @param {App} app */
+function aboutOf(app) {
+  return [
+    ...(app.isReport ? [] : [el("details", { class: "quiet" }, [
+      el("summary", {}, say("Links and the app")),
+      el("p", {}, say("The address of this page keeps your choices. To see the same in the Headlight app, write what follows # behind the address of the app. A link of the app opens here in the same way.")),
+    ])]),
+    el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
+  ];
 }
 
 /** Read what the site holds, and begin. */

@@ -8,7 +8,7 @@ import { dataUrl, levelOf, pixelsOf } from "./assets/pixels.js";
 import { ARROWS } from "./assets/single_tab_stop.js";
 import { say } from "./assets/words.js";
 
-const LEFT = 62, BELOW = 46, HIGHEST = 420; // pixels
+const LEFT = 62, RIGHT = 16, BELOW = 46, HIGHEST = 420; // pixels
 const MOST = 7, STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]; // labels on an axis; the numbers between two
 
 export default component((root) => {
@@ -36,11 +36,11 @@ export default component((root) => {
   }
 
   function redraw() {
-    const width = Math.max(200, availableWidth(root) - LEFT - 8), height = Math.min(HIGHEST, Math.max(200, 6 * data.rows));
+    const width = Math.max(200, availableWidth(root) - LEFT - RIGHT), height = Math.min(HIGHEST, Math.max(200, 6 * data.rows));
     const x = (column) => LEFT + ((column + 0.5) / data.columns) * width, y = (row) => ((row + 0.5) / data.rows) * height;
     const cell = ({ offsetX, offsetY }) => [Math.floor((offsetY / height) * data.rows), Math.floor(((offsetX - LEFT) / width) * data.columns)];
     draw(root, [el("output", { class: "says", "aria-live": "off" }, say("Point at the picture to see a number.")), el("svg", {
-      width: LEFT + width, height: height + BELOW, tabindex: 0, role: "group", class: "map", "aria-label": `${data.alt}. ${say("Arrow keys move from number to number.")}`,
+      width: LEFT + width + RIGHT, height: height + BELOW, tabindex: 0, role: "group", class: "map", "aria-label": `${data.alt}. ${say("Arrow keys move from number to number.")}`,
       "data-title": data.title, onpointermove: (event) => point(...cell(event)), onkeydown: (event) => {
         const direction = ARROWS[event.key];
         if (!direction) return;
@@ -50,7 +50,7 @@ export default component((root) => {
       },
     }, [
       el("image", { href: picture, x: LEFT, y: 0, width, height, preserveAspectRatio: "none", style: "image-rendering: pixelated" }),
-      el("g", {}, labels(data.rows, (row) => el("text", { x: LEFT - 6, y: y(row) + 5, "text-anchor": "end" }, String(row)))),
+      el("g", {}, labels(data.rows, (row) => el("text", { x: LEFT - 6, y: Math.max(13, y(row) + 5), "text-anchor": "end" }, String(row)))),
       el("g", {}, labels(data.columns, (column) => el("text", { x: x(column), y: height + 18, "text-anchor": "middle" }, String(column)))),
       el("text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, data.rowName),
       el("text", { x: LEFT + width / 2, y: height + 40, "text-anchor": "middle" }, data.columnName),

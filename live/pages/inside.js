@@ -83,14 +83,16 @@ function steps(parts, derived, { keys, divisor }) {
   return [
     step(say("query"), "q = x W_Q + b_Q", [parts.query], [[say("numbers"), String(width)]]),
     step(say("keys"), "kⱼ = xⱼ W_K + b_K", parts.keys, [[say("keys"), String(keys.length)]]),
-    step(say("products"), "q · kⱼ", [derived.dots], [[say("largest"), Math.max(...derived.dots).toFixed(3)]]),
-    step(say("scores"), `q · kⱼ / ${divisor.toPrecision(3)}`, [derived.scores], [[say("from"), Math.min(...derived.scores).toFixed(3)], [say("to"), Math.max(...derived.scores).toFixed(3)]]),
+    step(say("products"), "q · kⱼ", [derived.dots], [[say("largest"), signed(Math.max(...derived.dots))]]),
+    step(say("scores"), `q · kⱼ / ${divisor.toPrecision(3)}`, [derived.scores], [[say("from"), signed(Math.min(...derived.scores))], [say("to"), signed(Math.max(...derived.scores))]]),
     step(say("mask"), say("−∞ where masked"), [derived.open.map((score) => (score === -Infinity ? Number.NaN : score))], [[say("masked keys"), String(parts.masked.filter(Boolean).length)]]),
     step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
     step(say("values, weighted"), "αⱼ vⱼ", derived.weighted),
     step(say("head output"), "z = Σ αⱼ vⱼ", [derived.result]),
   ];
 }
+
+const signed = (number) => number.toFixed(3).replace("-", "−");
 
 /** A step with its numbers as a picture: rows of numbers, NaN where masked. */
 function pictured({ name, formula, rows, facts, shares }) {

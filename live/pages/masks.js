@@ -2,7 +2,7 @@
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
-import { heading, mount, place, segmented } from "../controls.js";
+import { beside, heading, mount, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { headLists, singleHead } from "../head_choice.js";
 import { namesOf } from "../kinds.js";
@@ -22,16 +22,17 @@ export async function showMasks(root, app) {
     return;
   }
   const names = [1, 2, 3, 4].map((n) => `batch_${app.listed.languages[0]}_${n}`), fields = names.map((name, i) => app.choices[name] ?? app.listed.batch[i] ?? "");
-  const sentences = fields.filter(Boolean), parts = sentences.length > 1 ? await batchOf(app, sentences) : null;
+  const filled = fields.flatMap((field, i) => (field ? [i] : [])), parts = filled.length > 1 ? await batchOf(app, filled.map((i) => fields[i])) : null;
+  const numbers = filled.map((i) => String(i + 1)); // of the fields, of which some may be empty
   draw(root, [
     el("p", { class: "caption" }, say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
     el("div", { class: "two even" }, names.map((name, i) => el("label", { class: "control" }, [
       el("span", { class: "label" }, i < 2 ? say("Sentence {n}", { n: i + 1 }) : say("Sentence {n} (optional)", { n: i + 1 })),
       el("input", { type: "text", maxlength: 400, lang: app.listed.languages[0], value: fields[i], onchange: ({ target }) => app.change({ [name]: target.value.trim() }) }),
     ]))),
-    ...(parts ? described(app, parts) : [el("p", { class: "note" }, say("Type at least two sentences: one sentence needs no padding."))]),
+    ...(parts ? described(app, parts, numbers) : [el("p", { class: "note" }, say("Type at least two sentences: one sentence needs no padding."))]),
   ]);
-  if (parts) mountPictures(root, parts);
+  if (parts) mountPictures(root, parts, numbers);
 }
 
 /** The translations of the sentences as one padded batch, and what passed the attention of the chosen sentence and of the longest one. */
@@ -55,30 +56,30 @@ function clearestRow(lengths) {
   return padded.indexOf(Math.max(...padded));
 }
 
-function described(app, { kind, layer, head, row, all, batch, recorded }) {
+function described(app, { kind, layer, head, row, all, batch, recorded }, numbers) {
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), [source, target] = all[0].languages;
   return [
-    el("div", { class: "row" }, [segmented(say("Show sentence"), all.map((_, i) => [String(i + 1), String(i + 1)]), String(row + 1), (value) => app.change({ sentence: value }))]),
-    el("div", { class: "two even" }, Object.entries(maskTexts()).map(([name, texts]) => el("div", {}, [heading(...texts), place(name)]))),
+    el("div", { class: "row" }, [segmented(say("Show sentence"), numbers.map((n, i) => [String(i + 1), n]), String(row + 1), (value) => app.change({ sentence: value }))]),
+    beside(2, Math.max(batch.source[0].length, batch.read[0].length), Object.entries(maskTexts()).map(([name, texts]) => el("div", {}, [heading(...texts), place(name)]))),
     heading(say("The batch"), say("The id of each token is below it. Padding is grey.")),
-    el("div", { class: "two even" }, [batchTable(say("source"), all.map((one) => one.source), batch.source, source), batchTable(say("read by the decoder"), all.map((one) => one.read), batch.read, target)]),
+    el("div", { class: "two even" }, [batchTable(say("source"), numbers, all.map((one) => one.source), batch.source, source), batchTable(say("read by the decoder"), numbers, all.map((one) => one.read), batch.read, target)]),
     heading(say("The scores of one head"), say("The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly 0 where masked.")),
     el("div", { class: "row" }, headLists(app, { name: "mask_kind", wanted: kindOf(app) })),
-    el("div", { class: "two three" }, STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
+    beside(3, recorded[hooks[2]].shape[2], STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
     el("p", { class: "caption" }, sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
   ];
 }
 
 /** Each token of a padded batch above its id. */
-function batchTable(name, tokens, ids, lang) {
+function batchTable(name, numbers, tokens, ids, lang) {
   const cell = (row, id, i) => (i < tokens[row].length
     ? el("td", { lang }, [el("bdi", {}, tokens[row][i].text), el("span", {}, String(id))]) : el("td", { class: "hl-pad" }, [el("bdi", {}, PAD), el("span", {}, String(id))]));
   return el("div", { class: "hl-batch", role: "region", tabindex: 0, "aria-label": say("Tokens of the batch above their ids: {name}", { name }) }, [
-    el("table", {}, [el("tbody", {}, ids.map((line, row) => el("tr", {}, [el("th", { scope: "row" }, `${name} ${row + 1}`), ...line.map((id, i) => cell(row, id, i))])))]),
+    el("table", {}, [el("tbody", {}, ids.map((line, row) => el("tr", {}, [el("th", { scope: "row" }, `${name} ${numbers[row]}`), ...line.map((id, i) => cell(row, id, i))])))]),
   ]);
 }
 
-function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unpadded }) {
+function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unpadded }, numbers) {
   const labels = (one) => {
     const { queries, keys } = KINDS[one], [from, to] = all[row].languages, width = { source: batch.source[row].length, read: batch.read[row].length, written: batch.read[row].length };
     const named = (side) => Array.from({ length: width[side] }, (_, i) => all[row][side][i]?.text ?? PAD);
@@ -86,7 +87,7 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
       languages: { query: one === "encoder" ? from : to, key: one === "decoder" ? to : from } };
   };
   const length = batch.source[0].length, rows = {
-    queries: all.map((_, i) => say("sentence {n}", { n: i + 1 })), keys: Array.from({ length }, (_, i) => String(i)),
+    queries: numbers.map((n) => say("sentence {n}", { n })), keys: Array.from({ length }, (_, i) => String(i)),
     query_title: say("sentence"), key_title: say("key: source position"), languages: { query: "", key: "" },
   };
   const real = Float32Array.from({ length: all.length * length }, (_, i) => (i % length < all[Math.floor(i / length)].source.length ? 0 : -Infinity));
@@ -96,8 +97,8 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), masked = headOf(recorded[hooks[1]], head);
   const scores = headOf(recorded[hooks[0]], head), bound = Math.max(1e-6, ...scores.map(Math.abs)), title = `${namesOf(kind).fullName}, ${mapName(layer, head)}`;
   STAGES.forEach((stage, i) => {
-    const numbers = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
-    mount(root, stage, maskPicture, stageData(labels(kind), numbers, { stage, bound, title }));
+    const shown = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
+    mount(root, stage, maskPicture, stageData(labels(kind), shown, { stage, bound, title }));
   });
 }
 

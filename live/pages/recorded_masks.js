@@ -3,7 +3,7 @@ import attentionMap from "../assets/attention_map.js";
 import { WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
-import { heading, mount, place } from "../controls.js";
+import { beside, heading, mount, place } from "../controls.js";
 import { headLists, singleHead } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
@@ -19,7 +19,7 @@ export async function showMasks(root, app) {
   const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app), kinds = kindsOf(app.info.heads);
   draw(root, [
     el("p", { class: "caption" }, say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
-    el("div", { class: "two three" }, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
+    beside(3, Math.max(translation.source.length, translation.read.length), kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
     el("div", { class: "row" }, headLists(app)),
     heading(say("Weights after the softmax"), mapName(layer, head)),
     place("weights"),

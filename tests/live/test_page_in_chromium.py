@@ -199,6 +199,30 @@ def test_the_measurement_of_all_heads_ends_with_its_page_and_goes_on_there(visit
     assert page.evaluate("() => asked.filter(({ method }) => method === 'silenceEachHead').at(-1).values[1]") >= 12
 
 
+def test_an_empty_sentence_and_another_script_get_the_notes_of_the_app(visit: Open) -> None:
+    page = visit()
+    field, note = page.get_by_label("Type a sentence in English and press Enter"), page.locator(".note")
+    field.fill("  ")
+    field.press("Enter")
+    expect(note).to_have_text("Type a sentence above, or choose an example.")
+    field.fill("Я тебя люблю.")
+    ready(page, lambda: field.press("Enter"))
+    expect(note).to_have_text("Most letters of this text are not English, and this model reads English.")
+
+
+def test_sentences_keep_the_numbers_of_their_fields_and_their_maps_fit(visit: Open) -> None:
+    long = " ".join([TEXT] * 2)
+    page = visit(f"#masks?batch_en_1={quote(long)}&batch_en_2=&batch_en_3={quote(TEXT)}&batch_en_4=")
+    assert page.get_by_role("group", name="Show sentence").get_by_role("button").all_text_contents() == ["1", "3"]
+    assert page.locator(".hl-batch").first.get_by_role("rowheader").all_text_contents() == ["source 1", "source 3"]
+    assert (
+        page.locator(".page .scroll").evaluate_all(
+            "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+        )
+        == 0
+    )
+
+
 def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:
     page = visit("#inside?kind=decoder&layer=2&head=3&query=3")
     expect(page.locator(".agrees")).to_contain_text("only rounding")
