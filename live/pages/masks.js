@@ -23,7 +23,7 @@ export async function showMasks(root, app) {
   }
   const names = [1, 2, 3, 4].map((n) => `batch_${app.listed.languages[0]}_${n}`), fields = names.map((name, i) => app.choices[name] ?? app.listed.batch[i] ?? "");
   const filled = fields.flatMap((field, i) => (field ? [i] : [])), parts = filled.length > 1 ? await batchOf(app, filled.map((i) => fields[i])) : null;
-  const numbers = filled.map((i) => String(i + 1)); // of the fields, of which some may be empty
+  const numbers = filled.map((i) => String(i + 1)); // of the fields; some may be empty
   draw(root, [
     el("p", { class: "caption" }, say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
     el("div", { class: "two even" }, names.map((name, i) => el("label", { class: "control" }, [

@@ -239,7 +239,7 @@ for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a wo
     assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);
     const effects = await engine.silenceEachHead(translation);
     assert.equal(effects.length, 6);
-    assert.deepEqual(await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement goes on where it ended");
+    assert.deepEqual(await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement resumes where it ended");
     const controller = new AbortController();
     const cancelled = engine.translate("ab", {}, { signal: controller.signal, report: () => controller.abort() });
     await assert.rejects(cancelled, coded("cancelled"));
