@@ -71,9 +71,9 @@ export function heading(title, sentence = "") {
   return el("div", { class: "heading" }, [el("h2", {}, title), el("span", {}, sentence)]);
 }
 
-/** Maps beside each other where all their columns fit, else below each other. @param {number} most In a row. @param {number} columns @param {Described[]} maps */
-export function beside(most, columns, maps) {
-  return el("div", { class: "two beside", style: `--least:max(${150 + 15 * columns}px, ${90 / most}%)` }, maps);
+/** Maps beside each other where they fit, else below each other. @param {number} most In a row. @param {number} width The least of a map. @param {Described[]} maps */
+export function beside(most, width, maps) {
+  return el("div", { class: "two beside", style: `--least:max(${width}px, ${90 / most}%)` }, maps);
 }
 
 /** The place of a component; `mount` fills it. @param {string} name @param {string} [more] Classes. */

@@ -1,6 +1,7 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
+import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
 import { beside, heading, mount, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
@@ -58,14 +59,16 @@ function clearestRow(lengths) {
 
 function described(app, { kind, layer, head, row, all, batch, recorded }, numbers) {
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), [source, target] = all[0].languages;
+  const labels = [say("sentence {n}", { n: 1 }), ...[...all[row].source, ...all[row].read].map(({ text }) => text)];
+  const width = leastWidth(labels, Math.max(batch.source[0].length, batch.read[0].length));
   return [
     el("div", { class: "row" }, [segmented(say("Show sentence"), numbers.map((n, i) => [String(i + 1), n]), String(row + 1), (value) => app.change({ sentence: value }))]),
-    beside(2, Math.max(batch.source[0].length, batch.read[0].length), Object.entries(maskTexts()).map(([name, texts]) => el("div", {}, [heading(...texts), place(name)]))),
+    beside(2, width, Object.entries(maskTexts()).map(([name, texts]) => el("div", {}, [heading(...texts), place(name)]))),
     heading(say("The batch"), say("The id of each token is below it. Padding is grey.")),
     el("div", { class: "two even" }, [batchTable(say("source"), numbers, all.map((one) => one.source), batch.source, source), batchTable(say("read by the decoder"), numbers, all.map((one) => one.read), batch.read, target)]),
     heading(say("The scores of one head"), say("The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly 0 where masked.")),
     el("div", { class: "row" }, headLists(app, { name: "mask_kind", wanted: kindOf(app) })),
-    beside(3, recorded[hooks[2]].shape[2], STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
+    beside(3, width, STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
     el("p", { class: "caption" }, sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
   ];
 }

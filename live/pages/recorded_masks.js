@@ -2,6 +2,7 @@
 import attentionMap from "../assets/attention_map.js";
 import { WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
+import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
 import { beside, heading, mount, place } from "../controls.js";
 import { headLists, singleHead } from "../head_choice.js";
@@ -17,9 +18,10 @@ const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
  */
 export async function showMasks(root, app) {
   const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app), kinds = kindsOf(app.info.heads);
+  const { source, read } = translation, width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));
   draw(root, [
     el("p", { class: "caption" }, say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
-    beside(3, Math.max(translation.source.length, translation.read.length), kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
+    beside(3, width, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
     el("div", { class: "row" }, headLists(app)),
     heading(say("Weights after the softmax"), mapName(layer, head)),
     place("weights"),

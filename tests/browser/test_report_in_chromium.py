@@ -23,7 +23,7 @@ from viz_app.export.report import report
 
 Visit = Callable[..., Page]
 TEXT = "A dog </script> runs & {icon} barks."
-MENU = ["Translate", "Step by step", "Heads", "Masks"]
+MENU = ["Translate", "Step by step", "Masks"]  # without changes
 CHANGES = "off.cross.3.1-2~paint.encoder.1.4.2.3.0.75"
 
 

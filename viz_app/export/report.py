@@ -84,7 +84,7 @@ def report(
         "text": text,
         "link": f"#translate?{urlencode({**(choices or {}), 'lang': language()})}",
         "chosen": {"forced": forced_code, "intervention": intervention},
-        "pages": pages_of(translation, sizes),
+        "pages": pages_of(translation, sizes, changed=changed is not None),
         "made": origin,
         "note": note,
     }
@@ -109,13 +109,13 @@ def info(translation: Translation, sizes: Sizes | None) -> Data:
     return {"config": config, "languages": list(translation.languages), "heads": heads_of(translation)}
 
 
-def pages_of(translation: Translation, sizes: Sizes | None) -> list[str]:
+def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) -> list[str]:
     """The pages that have something to show, by their names in a link."""
     attends, recurrent = bool(translation.maps), getattr(sizes, "architecture", "") == "recurrent"
     shown = {
         "translate": True,
         "steps": bool({"cross", "decoder"} & set(translation.maps)),
-        "heads": attends and bool(translation.written),
+        "heads": changed and attends and bool(translation.written),
         "positions": getattr(sizes, "positional", "") in ENCODINGS,
         "masks": attends and not recurrent,
     }

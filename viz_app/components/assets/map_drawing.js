@@ -34,6 +34,9 @@ const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
 
 /** A cell, as [query, key]. @typedef {[number, number]} Cell */
 
+/** The narrowest that a map can be without a colour bar, in pixels. @param {string[]} queries @param {number} columns */
+export const leastWidth = (queries, columns) => labelWidth(queries) + 26 + CELL[0] * columns;
+
 const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min(letters(label), LABEL))));
 
 /** Whether a label is one Chinese or Korean letter, which fits into any column without a turn. */
