@@ -9,7 +9,10 @@ from streamlit.testing.v1 import AppTest
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, tab
 from viz_app.content import examples
+from viz_app.content.lesson_texts import lesson_text, plan_text
 from viz_app.content.pseudo import PSEUDO
+from viz_app.content.quiz_texts import questions
+from viz_app.course.catalogue import LESSONS
 from viz_app.services.listing import CheckpointKey, model_card
 from viz_app.session.choice_forms import OLD_TABS, TABS
 from viz_app.widgets.navigation import PAGES
@@ -20,6 +23,7 @@ TABS_OF = {
     "masks": ("mask_tab", ("right", "bugs")),
     "heads": ("heads_tab", ("board", "roles", "importance", "alignment", "paste")),
     "inside": ("inside_tab", ("head", "stations", "layers", "why", "read")),
+    "lessons": ("lessons_tab", ("learn", "quiz", "teach")),
     "checkpoints": ("checkpoint_tab", ("card", "curves", "parameters", "configuration")),
 }
 # What is not translated: translated texts in their brackets, tokens and code, formulas, icons, addresses, HTML.
@@ -55,6 +59,16 @@ def is_english(text: str) -> bool:
     return bool(WORD.search(DATA.sub(" ", MARKED.sub(" ", text))))
 
 
+def course_texts() -> Iterator[str]:
+    """What the page Lessons shows of the files of the course, which have one file per language."""
+    for number, lesson in enumerate(LESSONS, start=1):
+        text = lesson_text(lesson.name, PSEUDO)
+        yield f"**{number}. {text.title}** {text.goal}"
+    for number in range(1, len(questions(PSEUDO)) + 1):
+        yield from (f"{number}. {one.question}" for one in questions(PSEUDO))
+    yield plan_text(PSEUDO).partition("\n")[2].strip()  # without its title
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_english_is_left_on_a_page(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
     monkeypatch.setenv("HEADLIGHT_PSEUDO", "1")
@@ -63,6 +77,7 @@ def test_no_english_is_left_on_a_page(open_app: OpenApp, monkeypatch: pytest.Mon
     data = {one for table in (examples.EVERYDAY, examples.CAPTIONS) for texts in table.values() for one in texts}
     key_of_card = CheckpointKey(path=str(BUNDLED / NAME), version="")
     data.add(model_card(key_of_card, PSEUDO).text.strip())  # the words of its author
+    data |= set(course_texts())
     for name in tabs:
         if name:
             tab(app, key, name)
