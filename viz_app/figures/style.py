@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import CLEAR, FAINT, THEME_TEXT
-from viz_app.figures.labels import LETTERS, LINE, escaped_label, text_width, unique_labels
+from viz_app.figures.labels import LETTERS, LINE, broken, escaped_label, text_width, unique_labels
 
 __all__ = [
     "GRID",
@@ -134,13 +134,15 @@ def map_figure(
     common = {"type": "category", "automargin": False}
     upright = len(axes.keys) > MAX_SLANTED
     below = TITLE + text_width([escaped_label(key) for key in axes.keys]) * (1.0 if upright else SLANTED)
-    left = TITLE + text_width([escaped_label(query) for query in axes.queries])
-    rows = max(LINE * min(len(axes.queries), MAX_LABELS), LEAN * text_width([axes.query_title]))
+    rows = max(LINE * min(len(axes.queries), MAX_LABELS), height - below - EDGE)
+    title = broken(axes.query_title, rows / LEAN)
+    lines = title.split("<br>")
+    left = TITLE + LINE * (len(lines) - 1) + text_width([escaped_label(query) for query in axes.queries])
     return figure(
         traces,
         axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
-        axis(axes.query_title, autorange="reversed", **common, **every_row),
-        height=max(height, ceil(rows + below + EDGE)),
+        axis(title, autorange="reversed", **common, **every_row),
+        height=ceil(max(rows, LEAN * text_width(lines)) + below + EDGE),
         margin={"l": left, "b": below, "r": COLOUR_BAR},
         **layout,
     )
