@@ -111,10 +111,8 @@ def turn() -> Iterator[None]:
     def show_queue(before: int) -> None:
         nonlocal waited
         waited = True
-        place.info(
-            f"Many visitors use this server now. Visitors before you: {before}." if before else "You are next.",
-            icon=":material/hourglass_top:",
-        )
+        many = t("Many visitors use this server now. Visitors before you: {before}.", before=before)
+        place.info(many if before else t("You are next."), icon=":material/hourglass_top:")
 
     try:
         with GATE.inside(show_queue):

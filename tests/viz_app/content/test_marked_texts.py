@@ -86,6 +86,11 @@ def shown(call: ast.Call, function: str) -> list[ast.expr]:
         "metric",
         "popover",
         "selectbox",
+        "info",
+        "warning",
+        "success",
+        "toggle",
+        "download_button",
     )
     return [*call.args[:1], *named] if streamlit else named
 
