@@ -225,8 +225,8 @@ def value_norms(
 ) -> tuple[Translation, dict[str, FloatArray]]:
     """The length of each value vector after its head's part of the output projection: ‖v W_O‖.
 
-    Multiplied by the attention weights, it gives ‖αf(x)‖ of Kobayashi et al. (2020, "Attention is Not Only a Weight",
-    section 3): the length of the vector that a key adds.
+    Multiplied by the attention weights, it gives ‖αf(x)‖ of Kobayashi et al. (2020, "Attention is Not Only a
+    Weight"): the length of the vector that a key adds.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.

@@ -52,7 +52,7 @@ class AttentionView:
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
-    """Each weight times the norm of its projected value vector, ‖αf(x)‖ (Kobayashi et al. 2020, section 3)."""
+    """Each weight times the norm of its projected value vector, ‖αf(x)‖ (Kobayashi et al. 2020)."""
     maps = translation.maps
     return replace(
         translation,

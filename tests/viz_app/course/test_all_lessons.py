@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 
 import pytest
@@ -18,6 +19,8 @@ from viz_app.widgets.navigation import PAGES
 ALL = {lesson.name: lesson for lesson in (*LESSONS, TOUR)}
 STEPS = {lesson.link(step): step for lesson in ALL.values() for step in lesson.steps}
 TEXTS = [(name, code) for name in ALL for code in LANGUAGES]
+PAPER = re.compile(r"[A-Z]\w+(?: et al\.| and [A-Z]\w+)? (?:19|20)\d\d")
+SECTION = re.compile(r"(?<![\d.,])\d\.\d(?:\.\d)?(?![\d.]*\d)")
 
 
 @pytest.mark.parametrize(("name", "code"), TEXTS)
@@ -40,6 +43,12 @@ def compare(step: Step, texts: LessonText, english: LessonText, *, hints: bool) 
     for outcome, words in text.outcomes.items():
         assert placeholders(words) == placeholders(model.outcomes[outcome]), f"{step.name}: {outcome}"
     assert bool(text.source) == bool(model.source), f"{step.name}: the source is in every language"
+    assert cited(text.source) == cited(model.source), f"{step.name}: the same papers and sections in every language"
+
+
+def cited(source: str) -> tuple[list[str], list[str]]:
+    """The papers of a source and its numbers of sections. A language may name them in another order."""
+    return sorted(PAPER.findall(source)), sorted(SECTION.findall(source))
 
 
 def test_a_lesson_has_five_to_eight_steps_and_then_three_puzzles() -> None:
