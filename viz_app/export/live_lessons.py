@@ -1,0 +1,141 @@
+"""The lessons that a site can show: their steps and their texts, as data for `live/course/`.
+
+A step is a part of a site if Headlight Live has its page and everything that the page shows there, and if the site has
+its checkpoint. The other steps are only counted.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import asdict, fields, is_dataclass
+
+from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
+from viz_app.course.catalogue import LESSONS, TOUR
+from viz_app.course.figures import figures_of
+from viz_app.course.lesson import AnswerForm, Lesson, Step
+from viz_app.export.printable import blocks, inline
+
+__all__ = ["CHOICES", "PAGES", "live_lessons", "live_steps", "live_texts"]
+
+PAGES = frozenset(
+    {"translate", "steps", "heads", "inside", "positions", "masks"}
+)  # of live/pages.js that a lesson opens
+# A choice that a page of Live does not have, because it always shows this.
+ALWAYS = {"inside_tab": "head", "mask_tab": "right", "heads_tab": "board", "steps_view": "greedy", "method": "greedy"}
+# The choices of live/choices.js; None allows every value.
+CHOICES: dict[str, frozenset[str] | None] = {
+    **dict.fromkeys(("checkpoint", "text", "view", "kind", "layer", "head", "query", "scaled", "intervention"), None),
+    **dict.fromkeys(("mask_kind", "sentence", "steps_kind", "step", "forced", "shuffle"), None),
+    **{f"batch_{language}_{i}": None for language in ("en", "de", "zh") for i in range(1, 5)},
+    "position_tab": frozenset({"matrix", "waves", "sentence"}),
+}
+CAPITAL = re.compile(r"\B([A-Z])")
+
+
+def live_steps(lesson: Lesson, checkpoints: Collection[str]) -> tuple[Step, ...]:
+    """The steps of a lesson that a site has.
+
+    Args:
+        lesson: The lesson.
+        checkpoints: The names of the checkpoints of the site.
+    """
+    return tuple(step for step in lesson.steps if is_live(step, checkpoints))
+
+
+def is_live(step: Step, checkpoints: Collection[str]) -> bool:
+    def has(name: str, value: str) -> bool:
+        if name in ALWAYS:
+            return ALWAYS[name] == value
+        allowed = CHOICES.get(name, frozenset())
+        return allowed is None or value in allowed
+
+    return (
+        step.page in PAGES
+        and step.choices.get("checkpoint", "") in checkpoints
+        and all(has(name, value) for name, value in step.choices.items())
+    )
+
+
+def offered(checkpoints: Collection[str]) -> list[tuple[Lesson, tuple[Step, ...]]]:
+    """The lessons of which a site has at least one step; the tour is the last."""
+    found = [(lesson, live_steps(lesson, checkpoints)) for lesson in (*LESSONS, TOUR)]
+    return [(lesson, steps) for lesson, steps in found if steps]
+
+
+def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
+    """The lessons of a site in their order, without texts.
+
+    Args:
+        checkpoints: The names of the checkpoints of the site.
+    """
+    return [
+        {
+            "name": lesson.name,
+            "number": LESSONS.index(lesson) + 1 if lesson in LESSONS else 0,
+            "minutes": lesson.minutes,
+            "only_in_app": len(lesson.steps) - len(steps),
+            "steps": [described(lesson, step) for step in steps],
+        }
+        for lesson, steps in offered(checkpoints)
+    ]
+
+
+def described(lesson: Lesson, step: Step) -> dict[str, object]:
+    """A step as `live/course/` reads it."""
+    check = step.check
+    parameters = {one.name: getattr(check, one.name) for one in fields(check)} if is_dataclass(check) else {}
+    return {
+        "name": step.name,
+        "page": step.page,
+        "choices": {name: value for name, value in step.choices.items() if name not in ALWAYS},
+        "answer": answer_form(step.answer),
+        "parameters": parameters,
+        "figures": figures(lesson),
+        "target": step.target,
+        "any_sentence": step.any_sentence,
+        "puzzle": step.puzzle,
+        "outcomes": list(step.outcomes),
+    }
+
+
+def answer_form(form: AnswerForm) -> dict[str, object]:
+    """Such as {"form": "one_of", "options": ["more", "fewer"]}."""
+    return {"form": CAPITAL.sub(r"_\1", type(form).__name__).lower(), **asdict(form)}
+
+
+def figures(lesson: Lesson) -> dict[str, int | float]:
+    try:
+        return dict(figures_of(lesson.name))
+    except KeyError:
+        return {}
+
+
+def live_texts(checkpoints: Collection[str], language: str) -> dict[str, object]:
+    """The texts of these lessons: lesson → its texts, as HTML in which `{name}` stands for a value.
+
+    Args:
+        checkpoints: The names of the checkpoints of the site.
+        language: A language of the interface.
+    """
+    return {
+        lesson.name: lesson_as_html(lesson_text(lesson.name, language), steps) for lesson, steps in offered(checkpoints)
+    }
+
+
+def lesson_as_html(text: LessonText, steps: tuple[Step, ...]) -> dict[str, object]:
+    return {
+        "title": inline(text.title),
+        "goal": inline(text.goal),
+        "steps": {step.name: step_as_html(text.steps[step.name]) for step in steps},
+    }
+
+
+def step_as_html(text: StepText) -> dict[str, object]:
+    return {
+        "title": inline(text.title),
+        "text": blocks(text.text),
+        "question": inline(text.question.replace("**", "")),
+        "options": {name: inline(option) for name, option in text.options.items()},
+        "hints": [inline(hint) for hint in text.hints],
+        "outcomes": {name: inline(outcome) for name, outcome in text.outcomes.items()},
+        "source": inline(text.source),
+    }
