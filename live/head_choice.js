@@ -1,31 +1,11 @@
-// The kind of attention, the layer and the head that the visitor chose. They follow the visitor from page to page.
+// The controls for the kind of attention, the layer and the head.
+import { chosenHead, singleHead } from "./chosen_head.js";
 import { list, segmented } from "./controls.js";
 import { kindsOf, namesOf } from "./kinds.js";
 import { say } from "./assets/words.js";
 
-/** @typedef {import("./app.js").App} App */
-
 /**
- * @param {App} app
- * @param {string} [wanted] The kind, if a page has a choice of its own for it.
- * @returns {{ kind: string, layer: number, head: any }} The head is a number from 0, "mean" or "max".
- */
-export function chosenHead({ choices, info }, wanted = choices.kind) {
-  const kinds = kindsOf(info.heads), kind = kinds.includes(wanted) ? wanted : kinds[0], [layers, heads] = info.heads[kind];
-  const layer = choices.layer && Number(choices.layer) >= 1 ? Math.min(Number(choices.layer), layers) - 1 : layers - 1;
-  const head = ["mean", "max"].includes(choices.head) ? choices.head : Math.min(Math.max(Number(choices.head ?? 1), 1), heads) - 1;
-  return { kind, layer, head };
-}
-
-/** As `chosenHead`, where a page has no use for an aggregate. @param {App} app @param {string} [wanted] */
-export function singleHead(app, wanted) {
-  const chosen = chosenHead(app, wanted);
-  return { ...chosen, head: typeof chosen.head === "number" ? chosen.head : 0 };
-}
-
-/**
- * The controls for kind, layer and head.
- * @param {App} app
+ * @param {import("./app.js").App} app
  * @param {{ aggregates?: boolean, name?: string, wanted?: string }} [options] Offer the mean and the maximum of the heads too; the name
  *   of the choice of the kind, and its value.
  */

@@ -73,12 +73,13 @@ export class Session {
 
   /**
    * @param {string} text
-   * @param {{ forced?: Map<number, number>, changes?: import("./changes.js").Changes, record?: string[] }} [request]
+   * @param {{ forced?: Map<number, number>, changes?: import("./changes.js").Changes, record?: string[], quiet?: boolean }} [request] `quiet`:
+   *   do not show the tokens while they are written.
    * @returns {Translation | Promise<Translation>}
    */
-  translate(text, { forced = new Map(), changes = noChanges(), record = [] } = {}) {
+  translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
     const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
-    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal: this.running.signal, report: (step) => this.onStep(step) }));
+    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal: this.running.signal, report: (step) => { if (!quiet) this.onStep(step); } }));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

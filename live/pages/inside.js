@@ -5,12 +5,12 @@ import { draw, el } from "../assets/dom.js";
 import { levelOf } from "../assets/pixels.js";
 import { say } from "../assets/words.js";
 import { list, mount, place, slider, table, toggle } from "../controls.js";
-import { hookName, KINDS } from "../engine/trace.js";
-import { headLists, singleHead } from "../head_choice.js";
+import { headLists } from "../head_choice.js";
+import { chosenRow, derive, partsOf } from "../head_row.js";
 import { mapName } from "../maps.js";
 import { namesOf } from "../kinds.js";
 
-const STAGES = ["queries", "keys", "values", "masked_scores", "weights", "head_outputs"], ROUNDING = 1e-4;
+const ROUNDING = 1e-4;
 
 /**
  * @param {Element} root
@@ -22,18 +22,16 @@ export async function showInside(root, app) {
     draw(root, [el("p", { class: "note" }, say("This model does not compute scaled dot products, so this page cannot follow its heads. Choose another checkpoint."))]);
     return;
   }
-  const { kind, layer, head } = singleHead(app);
-  const translation = await app.ifCurrent(app.translate({ record: STAGES.map((stage) => hookName(kind, layer, stage)) }));
-  const queries = translation[KINDS[kind].queries], keys = translation[KINDS[kind].keys].map(({ text }) => text);
-  const query = Math.min(Math.max(Number(choices.query ?? 2), 0), queries.length - 1), scaled = choices.scaled !== "false";
+  const row = await app.ifCurrent(chosenRow(app, (record) => app.translate({ record }))), { kind, layer, head, query, queries, keys, translation } = row;
+  const scaled = choices.scaled !== "false";
   const temperature = Math.min(Math.max(Number(choices.head_temperature ?? 1), 0.1), 5);
-  const parts = partsOf(translation.recorded, { kind, layer, head, query }), derived = derive(parts, { scaled, temperature });
+  const parts = partsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
   const agrees = derived.difference < ROUNDING, divisor = (scaled ? Math.sqrt(parts.query.length) : 1) * temperature;
   draw(root, [
     el("p", { class: "written small", lang: translation.languages[1] }, translation.text || say("(the model wrote nothing)")),
     el("div", { class: "row" }, [
       ...headLists(app),
-      list(say("Query: {what}", { what: namesOf(kind).query }), queries.map(({ text }, i) => [String(i), `${i + 1} · ${text}`]), String(query), (value) => app.change({ query: value })),
+      list(say("Query: {what}", { what: namesOf(kind).query }), queries.map((text, i) => [String(i), `${i + 1} · ${text}`]), String(query), (value) => app.change({ query: value })),
       toggle(say("Divide by √d_k"), scaled, (on) => app.change({ scaled: String(on) }), say("Without the division, the softmax becomes much sharper.")),
       slider(say("Temperature of the softmax; the model uses 1"), { min: 0.1, max: 5, step: 0.1 }, temperature, (value) => app.change({ head_temperature: String(value) })),
     ]),
@@ -42,32 +40,8 @@ export async function showInside(root, app) {
     table(say("Numbers"), () => numbers(keys, parts, derived, divisor), app.opened, app.redraw),
   ]);
   mount(root, "steps", derivation, {
-    steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head), title: `${namesOf(kind).fullName}, ${mapName(layer, head)}, ${queries[query].text}`,
+    steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head), title: `${namesOf(kind).fullName}, ${mapName(layer, head)}, ${queries[query]}`,
   });
-}
-
-/** The recorded vectors and numbers of one query of one head. */
-function partsOf(recorded, { kind, layer, head, query }) {
-  const rows = (stage) => {
-    const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
-    return Array.from({ length }, (_, i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));
-  };
-  return {
-    query: rows("queries")[query], keys: rows("keys"), values: rows("values"), masked: [...rows("masked_scores")[query]].map((score) => score === -Infinity),
-    weights: rows("weights")[query], output: rows("head_outputs")[query],
-  };
-}
-
-/** Compute the query again: q·k → scale → mask → softmax → α·v. */
-export function derive({ query, keys, values, masked, weights, output }, { scaled, temperature }) {
-  const dots = keys.map((key) => key.reduce((sum, number, i) => sum + number * query[i], 0));
-  const scores = dots.map((dot) => dot / (scaled ? Math.sqrt(query.length) : 1) / temperature);
-  const open = scores.map((score, s) => (masked[s] ? -Infinity : score)), highest = Math.max(...open);
-  const exponentials = open.map((score) => Math.exp(score - highest)), sum = exponentials.reduce((all, one) => all + one, 0);
-  const shares = exponentials.map((one) => one / sum), weighted = values.map((value, s) => value.map((number) => number * shares[s]));
-  const result = Array.from(output, (_, i) => weighted.reduce((total, row) => total + row[i], 0));
-  const apart = (a, b) => Math.max(...Array.from(a, (number, i) => Math.abs(number - b[i])));
-  return { dots, scores, open, shares, weighted, result, difference: Math.max(apart(shares, weights), apart(result, output)) };
 }
 
 function agreement(difference, asTrained) {

@@ -1,0 +1,37 @@
+// What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a lesson
+// see no more than this. The names are those of viz_app/course/situation.py.
+
+/** @typedef {import("../changes.js").Changes} Changes */
+
+export class Situation {
+  /** @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices } }} opened The page, and the step that is open. */
+  constructor({ app, step }) {
+    this.session = app.session;
+    this.text = app.text;
+    this.choices = { ...step.choices, ...app.choices };
+    this.forced = app.forced;
+    this.changes = app.session.changes(app.choices.intervention);
+    this.info = /** @type {import("../session.js").Info} */ (app.info);
+    this.listed = app.listed;
+  }
+
+  /** The translation with the forced words and the visitor's changes. */
+  translation() {
+    return this.translate(this.text, { forced: this.forced, changes: this.changes });
+  }
+
+  /** The translation of the same text without any change. */
+  usual() {
+    return this.translate(this.text);
+  }
+
+  /**
+   * A translation by the open checkpoint. It is computed once and kept.
+   * @param {string} text
+   * @param {{ changes?: Changes, forced?: Map<number, number>, record?: string[] }} [request]
+   * @returns {Promise<Translation>}
+   */
+  async translate(text, request) {
+    return this.session.translate(text, { ...request, quiet: true });
+  }
+}

@@ -1,0 +1,34 @@
+// Runs the checks of lessons on a page without a screen. Standard input: { checkpoints, cases }, standard output: for each case
+// the verdicts on its answers, both as JSON. A case has the page, its choices, the step as the site lists it, and answers.
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+
+const ASSETS = new URL("../../viz_app/components/assets/", import.meta.url);
+registerHooks({ resolve: (name, context, next) => next(name.replace(/^(\.\.?\/)+assets\//, ASSETS.href), context) });
+globalThis.document = /** @type {any} */ ({ querySelector: () => null });
+const { App } = await import("../../live/app.js");
+const { readAddress, writeAddress } = await import("../../live/choices.js");
+const { CHECKS } = await import("../../live/course/checks.js");
+const { Situation } = await import("../../live/course/situation.js");
+
+const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
+const app = new App({ checkpoints, words: { en: [] } });
+
+/** Open a checkpoint, without a server. */
+async function open({ name, source }) {
+  const [weights, config, tokenizer] = ["model.safetensors", "config.json", "tokenizer.json"].map((file) => readFileSync(`${source}/${file}`));
+  const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength));
+  app.session.results.clear();
+  app.session.info = app.info = await app.session.engine.open({ weights: bytes, config: config.toString(), tokenizer: tokenizer.toString() });
+  app.session.name = name;
+}
+
+const results = [];
+for (const { lesson, step, page, choices, answers } of cases) {
+  ({ page: app.page, choices: app.choices } = readAddress(writeAddress(page, choices), app.pages));
+  if (app.session.name !== app.listed.name) await open(app.listed);
+  const verdicts = [];
+  for (const answer of answers) verdicts.push(await CHECKS[lesson][step.name](new Situation({ app, step }), answer, step));
+  results.push(verdicts);
+}
+process.stdout.write(JSON.stringify({ results, steps: Object.entries(CHECKS).flatMap(([lesson, checks]) => Object.keys(checks).map((name) => `${lesson}.${name}`)) }));
