@@ -54,6 +54,19 @@ def test_answers_survive_a_reload_and_what_another_tab_has_kept(visit: Visit) ->
     page.wait_for_function("() => localStorage.getItem('headlight-lessons') === null")
 
 
+def test_leaving_restores_the_choices_from_before_a_reload(visit: Visit) -> None:
+    page = visit("lessons?text=My+own+sentence.&checkpoint=everyday-en-de")
+    settle(page)
+    page.locator(f".st-key-open_{LESSON.name} button").click()
+    waits(page)
+    page.reload()
+    waits(page)
+    page.get_by_role("button", name="Leave the lesson").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Lessons")
+    page.wait_for_url("**text=My+own+sentence.*")
+    assert page.evaluate("() => sessionStorage.getItem('headlight-before')") is None
+
+
 def test_keys_walk_through_the_steps_and_back_and_forward_too(visit: Visit) -> None:
     page = visit(f"?lesson={NAME}&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})

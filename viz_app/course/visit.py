@@ -5,11 +5,12 @@ all choices can be replaced.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import streamlit as st
 
+from viz_app.course.before import CHOICE, OUTSIDE, Before, read_before
 from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
 from viz_app.course.lesson import Answer, Lesson, Step
 from viz_app.course.progress import Record, read_progress
@@ -31,6 +32,7 @@ __all__ = [
     "lesson_visit",
     "opened_step",
     "own_text",
+    "receive_before",
     "receive_progress",
     "reset_step",
     "reveal_step",
@@ -38,17 +40,6 @@ __all__ = [
     "unchanged",
     "unknown_step",
 ]
-
-CHOICE = "lesson"
-OUTSIDE = ("lang", "present")  # choices that a lesson neither sets nor restores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Before:
-    """Where the visitor was before the lesson."""
-
-    page: str
-    chosen: Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +62,7 @@ class LessonVisit:
     number: int = 0  # of changes
     step: str = ""  # that is open
     before: Before | None = None
+    before_changed: int = 0  # number of the latest change of `before`
     wanted: Wanted | None = None
     unknown: str = ""  # name in a link that no step has
     hints: dict[str, int] = field(default_factory=dict)  # step → how many are shown
@@ -152,9 +144,8 @@ def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
     _, step = found
     chosen = choices().chosen
     if not visit.step:
-        visit.before = Before(
-            page=page, chosen={name: chosen[name] for name in chosen if name not in (*OUTSIDE, CHOICE)}
-        )
+        kept_before = {name: chosen[name] for name in chosen if name not in (*OUTSIDE, CHOICE)}
+        change_before(visit, Before(page=page, chosen=kept_before))
     text = "" if wanted.own_place else own_text(visit, step)
     kept = {name: chosen[name] for name in kept_outside()}
     replace_choices(step_choices(step) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
@@ -165,8 +156,14 @@ def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
 def restore(visit: LessonVisit, page: str) -> str:
     before = visit.before or Before(page=page, chosen={})
     replace_choices(dict(before.chosen) | {name: choices().chosen[name] for name in kept_outside()})
-    visit.step, visit.before = "", None
+    visit.step = ""
+    change_before(visit, None)
     return before.page
+
+
+def change_before(visit: LessonVisit, before: Before | None) -> None:
+    visit.number += 1
+    visit.before, visit.before_changed = before, visit.number
 
 
 def kept_outside() -> list[str]:
@@ -283,6 +280,18 @@ def receive_progress(stored: object) -> None:
     own = {name: visit.progress[name] for name in visit.changes}  # the browser may not have the latest yet
     visit.progress = read_progress(stored, ANSWER_FORMS) | own
     visit.revealed |= set(visit.progress)
+
+
+def receive_before(stored: object, pages: Container[str]) -> None:
+    """Callback: after a reload inside a lesson, know again what was there before it.
+
+    Args:
+        stored: What the browser keeps; it may be anything.
+        pages: The names of all pages.
+    """
+    visit = lesson_visit()
+    if visit.step and visit.before is None:
+        visit.before = read_before(stored, pages)
 
 
 def forget_progress() -> None:

@@ -1,5 +1,6 @@
 """The strip of a lesson: a prediction hides the page, and the visitor's own run says what came out."""
 
+import json
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,9 +12,11 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.conftest import component_data, html
 from viz_app.content import lesson_texts
 from viz_app.course import catalogue
+from viz_app.course.before import read_before
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict, Word
 from viz_app.course.situation import Situation
 from viz_app.sections.course import lesson_list
+from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 TEXT = "The boy loves the girl."
@@ -198,6 +201,25 @@ def test_leaving_restores_the_choices_and_the_page_from_before(probe: OpenApp) -
     assert ">Lessons <" in html(app)
 
 
+def test_leaving_restores_the_choices_from_before_also_after_a_reload(probe: OpenApp) -> None:
+    app = probe("lessons", text="My own sentence.", checkpoint="everyday-en-de", merge="true")
+    press(app, "open_probe", opens="translate")
+    number, kept = component_data(app, "lesson_store")["before"]
+    assert number > 0, "the browser keeps it once"
+    assert kept["chosen"].items() >= {"text": "My own sentence.", "merge": "true"}.items()
+    link = app.session_state["choices"].in_link()
+    app = probe(**link)  # a new session, as after a reload
+    assert component_data(app, "lesson_store")["before"] == [0, None], "the browser keeps what it has"
+    app.session_state["lesson_visit"].before = read_before(json.loads(json.dumps(kept)), PAGES)
+    press(app, "lesson_leave")
+    assert in_link(app, "text") == "My own sentence."
+    assert in_link(app, "merge") == "true"
+    assert ">Lessons <" in html(app)
+    later, nothing = component_data(app, "lesson_store")["before"]
+    assert later > 0
+    assert nothing is None, "the browser forgets it"
+
+
 def test_finishing_restores_the_choices_too(probe: OpenApp) -> None:
     app = probe("lessons", text="My own sentence.")
     press(app, "open_probe", opens="translate")
@@ -266,7 +288,7 @@ def test_the_browser_gets_each_answer_with_its_number(probe: OpenApp) -> None:
     kept = component_data(app, "lesson_store")
     [[number, name, record]] = kept["changes"]
     assert (name, record) == ("probe.length", {"first": "long", "answer": "short", "right": True})
-    assert number == 3, "two answers, and the verdict"
+    assert number == 4, "what was there before, two answers, and the verdict"
 
 
 def test_the_tour_is_offered_only_where_the_address_has_no_parameters(open_app: OpenApp) -> None:

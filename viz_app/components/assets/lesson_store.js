@@ -1,10 +1,11 @@
-// What the browser keeps of the course: the answers, and whether the tour was offered. No account is needed.
+// What the browser keeps of the course: the answers, and whether the tour was offered. No account is needed. A tab keeps
+// what its visitor had before the lesson, because a reload begins a new session of the server.
 // Each answer is merged into what is kept at that moment, so that two tabs do not overwrite each other's answers.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { say } from "./words.js";
 
-const PROGRESS = "headlight-lessons", TOUR = "headlight-tour";
+const PROGRESS = "headlight-lessons", TOUR = "headlight-tour", BEFORE = "headlight-before";
 const MOST = 60_000; // characters
 /** The number of the latest change that is kept, for each session of the server. @type {Map<string, number>} */
 const kept = new Map();
@@ -20,8 +21,12 @@ let offers = false; // the tour, until this page is closed or the visitor answer
  * @property {string} session A name for this session of the server.
  * @property {[number, string, LessonRecord][]} changes Number, name of the step, answer. Numbers rise.
  * @property {number} forgotten The number of the latest request to forget everything; 0 without one.
+ * @property {[number, object | null]} before Number of its latest change, and what was there before the lesson.
  * @property {boolean} offer Whether the tour may be offered.
  */
+
+/** Where something is kept: what this tab keeps, or what all tabs share. @param {string} name */
+const place = (name) => (name === BEFORE ? sessionStorage : localStorage);
 
 /**
  * What is kept under a name; "" where the browser keeps nothing.
@@ -29,7 +34,7 @@ let offers = false; // the tour, until this page is closed or the visitor answer
  */
 function read(name) {
   try {
-    return localStorage.getItem(name) ?? "";
+    return place(name).getItem(name) ?? "";
   } catch {
     return "";
   }
@@ -41,19 +46,20 @@ function read(name) {
  */
 function write(name, text) {
   try {
-    if (text) localStorage.setItem(name, text);
-    else localStorage.removeItem(name);
+    if (text && text.length <= MOST) place(name).setItem(name, text);
+    else if (!text) place(name).removeItem(name);
   } catch {
     // A browser without storage forgets the answers when the page is closed.
   }
 }
 
 /**
- * All answers that are kept; none where another program has written something else.
- * @returns {Record<string, LessonRecord>}
+ * An object that is kept; an empty one where another program has written something else.
+ * @param {string} name
+ * @returns {Record<string, any>}
  */
-export function keptProgress() {
-  const text = read(PROGRESS);
+function readObject(name) {
+  const text = read(name);
   if (text.length > MOST) return {};
   try {
     const found = JSON.parse(text || "{}");
@@ -64,19 +70,26 @@ export function keptProgress() {
 }
 
 /**
+ * All answers that are kept.
+ * @returns {Record<string, LessonRecord>}
+ */
+export const keptProgress = () => readObject(PROGRESS);
+
+/**
  * Keep the changes that are newer than the last ones of this session.
  * @param {LessonData} data
  */
-export function keepChanges({ session, changes, forgotten }) {
+export function keepChanges({ session, changes, forgotten, before }) {
   const last = kept.get(session) ?? 0, fresh = changes.filter(([number]) => number > last);
   if (forgotten > last) write(PROGRESS, "");
   if (fresh.length) {
     const all = keptProgress();
     for (const [, name, record] of fresh) all[name] = { ...record, right: record.right || all[name]?.right === true };
-    const text = JSON.stringify(all);
-    if (text.length <= MOST) write(PROGRESS, text);
+    write(PROGRESS, JSON.stringify(all));
   }
-  kept.set(session, Math.max(last, forgotten, ...fresh.map(([number]) => number)));
+  const [moved, was] = before;
+  if (moved > last) write(BEFORE, was ? JSON.stringify(was) : "");
+  kept.set(session, Math.max(last, forgotten, moved, ...fresh.map(([number]) => number)));
 }
 
 /** Whether to offer the tour: once in this browser, until the visitor answers. */
@@ -118,6 +131,8 @@ export default component((root) => {
     keepChanges(data);
     redraw();
     if (first && Object.keys(keptProgress()).length) sendStored();
+    const was = first ? readObject(BEFORE) : {};
+    if (was.page) report("before", was);
   }
 
   return { update, redraw, stop: () => removeEventListener("storage", onStorage) };

@@ -15,29 +15,36 @@ def lesson_store(
     session: str,
     changes: Sequence[tuple[int, str, Mapping[str, object]]],
     forgotten: int,
+    before: tuple[int, Mapping[str, object] | None],
     offers_tour: bool,
     on_stored: Callable[[object], None],
+    on_before: Callable[[object], None],
     on_tour: Callable[[], None],
 ) -> None:
-    """Let the browser keep answers, and offer the tour once.
+    """Let the browser keep answers and the choices from before the lesson, and offer the tour once.
 
     Args:
         key: Of the component.
         session: A name for this session, another one after each reload.
         changes: Number, name of the step and answer. A browser keeps each number once.
         forgotten: The number of the latest request to forget all answers; 0 without one.
+        before: The number of its latest change, and what was there before the lesson; None outside one. A tab keeps
+            it until it is closed.
         offers_tour: Whether the tour may be offered on this page.
         on_stored: Called with everything that the browser keeps, when it sends that. It may be anything.
+        on_before: Called after a reload with what this tab keeps of the choices before the lesson. It may be anything.
         on_tour: Called when the visitor begins the tour.
     """
     component("lesson_store")(
         key=key,
         on_stored_change=lambda: on_stored(st.session_state[key]["stored"]),
+        on_before_change=lambda: on_before(st.session_state[key]["before"]),
         on_tour_change=on_tour,
         data={
             "session": session,
             "changes": [list(change) for change in changes],
             "forgotten": forgotten,
+            "before": list(before),
             "offer": offers_tour,
         },
     )

@@ -4,9 +4,11 @@ import streamlit as st
 
 from viz_app.components.elements.lesson_store import lesson_store
 from viz_app.content.translation import t
+from viz_app.course.before import written_before
 from viz_app.course.catalogue import TOUR
 from viz_app.course.progress import written_record
-from viz_app.course.visit import begin_step, lesson_visit, receive_progress
+from viz_app.course.visit import begin_step, lesson_visit, receive_before, receive_progress
+from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 
 __all__ = ["begin_tour", "note_first_visit", "store_in_browser", "tour_button"]
@@ -30,7 +32,9 @@ def tour_button() -> None:
 
 
 def store_in_browser(page: str) -> None:
-    """After the page: let the browser keep the answers, where there are some or where the page shows them.
+    """After the page: let the browser keep the answers and what was there before the lesson.
+
+    A page without a lesson has this part only after a change, and where it shows answers or offers the tour.
 
     Args:
         page: The name of the page.
@@ -45,7 +49,9 @@ def store_in_browser(page: str) -> None:
             session=visit.session,
             changes=[(number, name, written_record(visit.progress[name])) for name, number in visit.changes.items()],
             forgotten=visit.forgotten,
+            before=(visit.before_changed, written_before(visit.before) if visit.before else None),
             offers_tour=offers,
             on_stored=receive_progress,
+            on_before=lambda stored: receive_before(stored, PAGES),
             on_tour=begin_tour,
         )
