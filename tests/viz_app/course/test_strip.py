@@ -138,6 +138,9 @@ def test_a_prediction_hides_the_page_and_an_answer_reveals_it_with_the_numbers_o
 def test_each_form_of_answer_reaches_the_check(probe: OpenApp, name: str) -> None:
     app, key = probe(lesson=f"probe.{name}"), f"lesson_answer_probe.{name}"
     if name == "number":
+        form = app.number_input(key=key).form_id
+        assert form, "Enter answers only in a form"
+        assert app.button(key=f"{key}_send").form_id == form
         app.number_input(key=key).set_value(3)
         press(app, f"{key}_send")
     elif name == "word":

@@ -147,14 +147,15 @@ def take_head(key: str) -> None:
 
 def estimate(key: str, form: Number, answered: Answer) -> None:
     restore(key, answered if fits(form, answered) else None)
-    field, button = st.columns([2, 1], vertical_alignment="bottom")
     whole = all(float(value).is_integer() for value in (form.low, form.high, form.step))
     kind: Callable[[float], float] = int if whole else float
     low, high, step = kind(form.low), kind(form.high), kind(form.step)
-    field.number_input(
-        t("Your estimate, {low} to {high}", low=low, high=high), low, high, value=None, step=step, key=key
-    )
-    button.button(t("Answer"), key=f"{key}_send", on_click=take_answer, args=(key,))
+    label = t("Your estimate, {low} to {high}", low=low, high=high)
+    # In a form, Enter answers, and a click on + or − does not.
+    with st.form(f"{key}_form", border=False):
+        field, button = st.columns([2, 1], vertical_alignment="bottom")
+        field.number_input(label, low, high, value=None, step=step, key=key)
+        button.form_submit_button(t("Answer"), key=f"{key}_send", on_click=take_answer, args=(key,))
 
 
 def word(key: str, longest: int, answered: Answer) -> None:
