@@ -1,5 +1,6 @@
 """Answer the steps of a lesson as a visitor does, on the bundled checkpoints."""
 
+import math
 from typing import Any
 
 from model.inference.translation import Translation
@@ -11,7 +12,7 @@ from viz_app.services.listing import list_one
 from viz_app.services.translations import UNTOUCHED
 from viz_app.session.choice_forms import FORMS
 
-__all__ = ["answered", "check_form", "margin", "outcomes", "situation_of", "step_of"]
+__all__ = ["answered", "check_form", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
 
 
 def step_of(lesson: Lesson, name: str) -> Step:
@@ -66,3 +67,9 @@ def check_form(lesson: Lesson) -> None:
 def margin(translation: Translation) -> float:
     """The smallest difference of the two largest probabilities at a written token."""
     return min(one.candidates[0].probability - one.candidates[1].probability for one in translation.written)
+
+
+def log_margin(translation: Translation) -> float:
+    """The smallest difference of the two largest log-probabilities at a written token, in nats."""
+    pairs = [one.candidates[:2] for one in translation.written]
+    return min(math.log(first.probability / second.probability) for first, second in pairs)

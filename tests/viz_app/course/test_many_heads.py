@@ -8,11 +8,17 @@ from docs.lesson_figures import SENTENCES, changes_of_heads
 from model.checkpoints.checkpoint import load_checkpoint
 from model.interventions import Intervention
 from tests.conftest import BUNDLED
-from tests.viz_app.course.lesson_runs import answered, check_form, margin, outcomes, situation_of, step_of
+from tests.viz_app.course.lesson_runs import (
+    answered,
+    check_form,
+    log_margin,
+    margin,
+    outcomes,
+    situation_of,
+    step_of,
+)
 from viz_app.course.figures import figures_of
-from viz_app.course.lessons.many_heads import BREAD, LESSON
-
-ROUNDING = 0.005  # in probability; processors differ by less than 0.0001
+from viz_app.course.lessons.many_heads import BREAD, GARDEN, LESSON
 
 
 def right_options(name: str) -> set[str]:
@@ -92,9 +98,18 @@ def test_not_survives_without_the_last_layer() -> None:
 
 def test_two_heads_change_a_sentence_only_together() -> None:
     assert right_options("together") == {"together"}
-    assert margin_of("together") > ROUNDING
-    assert min(margin_of("together", f"off.cross.3.{head}") for head in (2, 4)) > 0.3
+    step = step_of(LESSON, "together")
+    runs = [situation_of(step, intervention=f"off.cross.2.{heads}").translation for heads in ("5", "7", "5-7")]
+    assert min(map(log_margin, [situation_of(step).usual, *runs])) > 1
+    values = outcomes(LESSON, "together")["together"].values
+    assert "mein Bruder" in str(values["usual"])
+    assert "Bruder" not in str(values["together"])
     assert answered(LESSON, "together", "nothing", intervention="off.cross.1.3").right
+
+
+def test_another_sentence_needs_neither_of_the_two_heads() -> None:
+    assert answered(LESSON, "together", "nothing", text=GARDEN).right, "as the teacher reads"
+    assert log_margin(situation_of(step_of(LESSON, "together"), text=GARDEN).translation) > 1
 
 
 PAIRS = {

@@ -24,7 +24,8 @@ PARENTS = "My father is cooking and my mother is reading a newspaper."
 GARDEN = "The man in the garden reads a newspaper and drinks coffee."
 BREAD = "She bought bread, milk and cheese."
 CAR = "My sister bought a new car last week."
-ONE_HEAD, PAIR = "off.cross.1.3", "off.cross.3.2-4"
+WORK = "The old man is working and my brother is sleeping."
+ONE_HEAD, PAIR = "off.cross.1.3", "off.cross.2.5-7"
 LAST_LAYER = "off.cross.3.1-2-3-4-5-6-7-8"
 LOOKED_FOR = {"mother": "Mutter", "father": "Vater", "newspaper": "Zeitung"}
 
@@ -294,7 +295,7 @@ LESSON = Lesson(
         Step(
             name="together",
             page="heads",
-            choices=on_heads(GARDEN, PAIR),
+            choices=on_heads(WORK, PAIR),
             answer=OneOf(("nothing", "alone", "together")),
             check=only_together,
             target="head_board",
