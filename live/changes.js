@@ -40,18 +40,21 @@ export function readChanges(text) {
 
 /** @param {Changes} changes */
 export function writeChanges({ ablated, uniform, painted, positions }) {
-  const parts = [["off", ablated], ["uniform", uniform]].flatMap(([word, heads]) => {
+  const parts = /** @type {[string, Head[]][]} */ ([["off", ablated], ["uniform", uniform]]).flatMap(([word, heads]) => {
     /** @type {Map<string, number[]>} */
     const byLayer = new Map();
-    for (const { kind, layer, head } of sorted(heads)) byLayer.set(`${kind}.${layer + 1}`, [...(byLayer.get(`${kind}.${layer + 1}`) ?? []), head + 1]);
+    for (const { kind, layer, head } of inOrderOfHeads(heads)) byLayer.set(`${kind}.${layer + 1}`, [...(byLayer.get(`${kind}.${layer + 1}`) ?? []), head + 1]);
     return [...byLayer].map(([place, numbers]) => `${word}.${place}.${numbers.join("-")}`);
   });
-  const cells = sorted(painted).map(({ kind, layer, head, query, key, weight }) =>
+  const cells = inOrderOfHeads(painted).map(({ kind, layer, head, query, key, weight }) =>
     `paint.${kind}.${layer + 1}.${head + 1}.${query + 1}.${key + 1}.${Number(weight.toFixed(6))}`);
   return [...parts, ...cells, ...(positions ? [] : ["nopositions"])].join("~");
 }
 
-const sorted = (heads) => [...heads].sort((a, b) => a.kind.localeCompare(b.kind) || a.layer - b.layer || a.head - b.head);
+/** @template {Head} H @param {H[]} heads */
+export function inOrderOfHeads(heads) {
+  return [...heads].sort((a, b) => a.kind.localeCompare(b.kind) || a.layer - b.layer || a.head - b.head);
+}
 
 /** Whether two describe the same head. @param {Head} a @param {Head} b */
 export function sameHead(a, b) {

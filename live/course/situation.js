@@ -1,5 +1,6 @@
 // What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a lesson
 // see no more than this. The names are those of viz_app/course/situation.py.
+import { noChanges, writeChanges } from "../changes.js";
 
 /** @typedef {import("../changes.js").Changes} Changes */
 
@@ -33,5 +34,20 @@ export class Situation {
    */
   async translate(text, request) {
     return this.session.translate(text, { ...request, quiet: true });
+  }
+
+  /**
+   * The texts that the model writes for some sentences. They are kept as one result, so that what the page needs stays kept.
+   * @param {string[]} sentences
+   * @param {Changes} [changes]
+   * @returns {Promise<string[]>}
+   */
+  async textsOf(sentences, changes = noChanges()) {
+    const { session } = this, { signal } = session.running;
+    return session.kept(JSON.stringify(["texts", sentences, writeChanges(changes)]), async () => {
+      const texts = [];
+      for (const text of sentences) texts.push((await session.engine.translate(text, { changes }, { signal })).text);
+      return texts;
+    });
   }
 }

@@ -3,8 +3,8 @@
 /**
  * @typedef {Record<string, string | number>} Values For the placeholders in the text of an outcome.
  * @typedef {{ right: boolean, outcome: string, values: Values }} Verdict Whether the step is done, and the name of the text that says so.
- * @typedef {{ parameters: Record<string, any>, figures: Record<string, number> }} CheckedStep The numbers and words that the check of a
- *   step compares with, and the measured figures of its lesson.
+ * @typedef {{ choices: import("../choices.js").Choices, parameters: Record<string, any>, figures: Record<string, number> }} CheckedStep The
+ *   choices that the step opens, the numbers and words that its check compares with, and the measured figures of its lesson.
  * @typedef {(situation: import("./situation.js").Situation, answer: any, step: CheckedStep) => Promise<Verdict>} Check The answer is the name
  *   of an option, the index of a token, a number, words, or null after an action on the page.
  * @typedef {Record<string, Check>} Checks Step → its check.
@@ -15,9 +15,9 @@ export function verdict(outcome, values) {
   return { right: outcome === "right", outcome, values };
 }
 
-/** The verdict on a chosen option: "right" or "wrong". @param {unknown} answer @param {string | number} right @param {Values} values */
+/** The verdict on a chosen option: "right" or "wrong". @param {unknown} answer @param {unknown[]} right All right ones. @param {Values} values */
 export function chosen(answer, right, values) {
-  return verdict(answer === right ? "right" : "wrong", values);
+  return verdict(right.includes(answer) ? "right" : "wrong", values);
 }
 
 /**

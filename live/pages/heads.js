@@ -10,6 +10,7 @@ import { singleHead } from "../chosen_head.js";
 import { compared } from "../compared.js";
 import { button, heading, mount, place, segmented, slider, toggle } from "../controls.js";
 import { headLists } from "../head_choice.js";
+import { asForced, everyHead, logProbability, measuredEffects } from "../head_effects.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { chosenSection } from "../map_section.js";
 import { largeMap, mapName, viewOf } from "../maps.js";
@@ -27,8 +28,7 @@ export async function showHeads(root, app) {
   const { session, info } = app, changes = session.changes(app.choices.intervention), isChanged = writeChanges(changes) !== "";
   const before = await app.ifCurrent(app.translate());
   const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
-  const same = new Map(before.written.map(({ id }, i) => [i, id]));
-  const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: same, changes })) : before;
+  const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: asForced(before), changes })) : before;
   const effects = app.forced.size || app.isReport ? [] : effectsOf(app, before), fixed = app.isReport;
   const change = (next) => app.change({ intervention: writeChanges(next) }), flat = app.choices.click_means === "flatten";
   const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), { view, lists } = chosenSection(app, viewOf(after, kind));
@@ -39,7 +39,7 @@ export async function showHeads(root, app) {
     ...(fixed ? [el("p", { class: "caption" }, changesSentence(changes))] : [el("div", { class: "row" }, [
       segmented(say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]], flat ? "flatten" : "silence", (value) => app.change({ click_means: value })),
       ...(info.config.architecture === "recurrent" ? [] : [toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions }))]),
-      button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: allHeads(info.heads) })),
+      button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: everyHead(info.heads) })),
       button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
     ]), el("p", { class: "caption", role: "status" }, effectSentence(app, effects))]),
     el("div", { inert: fixed }, [place("board")]),
@@ -56,7 +56,7 @@ export async function showHeads(root, app) {
     el("p", { class: "caption" }, paintedSentence(changes.painted)),
     place("map", fixed ? "" : "paints"),
   ]);
-  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === allHeads(info.heads).length ? effects : []) }, (_, clicks) => {
+  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === everyHead(info.heads).length ? effects : []) }, (_, clicks) => {
     const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
     const next = clicks.places.slice(known).reduce((all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes);
     Object.assign(counted, { board: clicks.board, clicks: clicks.first + clicks.places.length });
@@ -75,8 +75,6 @@ export async function showHeads(root, app) {
   map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); }; // it chooses a cell, and must not scroll
 }
 
-const logProbability = ({ written, given = 0 }) => written.slice(given).reduce((sum, { probability }) => sum + Math.log(probability), 0);
-
 function probabilitySentence(before, after) {
   const [old, now] = [logProbability(before), logProbability(after)], two = (number) => number.toFixed(2).replace("-", "−");
   const signed = now < old ? two(now - old) : `+${two(now - old)}`;
@@ -87,10 +85,8 @@ function probabilitySentence(before, after) {
 
 /** What silencing each head alone does: the effects that are measured so far. The page draws again when there are more. */
 function effectsOf(app, before) {
-  const { session } = app, name = `effects ${app.text}`, measured = session.results.get(name) ?? [];
-  session.results.delete(name); // the latest result is kept longest
-  session.results.set(name, measured);
-  if (session.measuring || measured.length === allHeads(app.info.heads).length) return measured;
+  const { session } = app, measured = measuredEffects(session, app.text);
+  if (session.measuring || measured.length === everyHead(app.info.heads).length) return measured;
   const own = new AbortController(), end = () => { if (session.measuring === own) session.measuring = null; };
   session.measuring = own;
   session.engine.silenceEachHead(before, measured.length, { signal: own.signal, report: ({ effect, done }) => {
@@ -103,7 +99,7 @@ function effectsOf(app, before) {
 
 function effectSentence(app, effects) {
   if (app.forced.size) return say("The effect of each head is measured only without forced words.");
-  const heads = allHeads(app.info.heads).length;
+  const heads = everyHead(app.info.heads).length;
   if (effects.length < heads) return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
   return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: {n} of {heads}.", {
     most: largest(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
@@ -133,11 +129,6 @@ function face(effect, bound) {
   const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2), change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
   const note = effect.position < 0 ? say("{change} nats when silenced", { change }) : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
   return { colour, ink: inkOn(colour), note, decides: effect.position >= 0 };
-}
-
-function allHeads(heads) {
-  return kindsOf(heads).flatMap((kind) => Array.from({ length: heads[kind][0] * heads[kind][1] }, (_, i) =>
-    ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
 }
 
 /** The changed heads in words, for a report. */

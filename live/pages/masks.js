@@ -10,6 +10,7 @@ import { headLists } from "../head_choice.js";
 import { namesOf } from "../kinds.js";
 import { mapName } from "../maps.js";
 import maskPicture from "../mask_picture.js";
+import { batchFields, chosenSentence, padded } from "../padded_batch.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
 const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
@@ -23,12 +24,12 @@ export async function showMasks(root, app) {
     draw(root, [el("p", { class: "note" }, say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
     return;
   }
-  const names = [1, 2, 3, 4].map((n) => `batch_${app.listed.languages[0]}_${n}`), fields = names.map((name, i) => app.choices[name] ?? app.listed.batch[i] ?? "");
+  const named = batchFields(app), fields = named.map(([, field]) => field);
   const filled = fields.flatMap((field, i) => (field ? [i] : [])), parts = filled.length > 1 ? await batchOf(app, filled.map((i) => fields[i])) : null;
   const numbers = filled.map((i) => String(i + 1)); // of the fields; some may be empty
   draw(root, [
     el("p", { class: "caption" }, say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
-    el("div", { class: "two even" }, names.map((name, i) => el("label", { class: "control" }, [
+    el("div", { class: "two even" }, named.map(([name], i) => el("label", { class: "control" }, [
       el("span", { class: "label" }, i < 2 ? say("Sentence {n}", { n: i + 1 }) : say("Sentence {n} (optional)", { n: i + 1 })),
       el("input", { type: "text", maxlength: 400, lang: app.listed.languages[0], value: fields[i], onchange: ({ target }) => app.change({ [name]: target.value.trim() }) }),
     ]))),
@@ -41,7 +42,7 @@ export async function showMasks(root, app) {
 async function batchOf(app, sentences) {
   const { session } = app, all = await app.ifCurrent(Promise.all(sentences.map((text) => session.translate(text))));
   const chosen = singleHead(app, kindOf(app)), batch = padded(all), lengths = all.map(({ read }) => read.length), longest = lengths.indexOf(Math.max(...lengths));
-  const row = app.choices.sentence ? Math.min(Math.max(Number(app.choices.sentence), 1), all.length) - 1 : clearestRow(lengths);
+  const row = app.choices.sentence ? chosenSentence(app.choices.sentence, all.length) : clearestRow(lengths);
   const record = [...new Set([...STAGES.map((stage) => hookName(chosen.kind, chosen.layer, stage)), ...MASKED.map((kind) => hookName(kind, 0, "masked_scores"))])];
   const recordedOf = async (row) => {
     const name = JSON.stringify(["read", batch.source[row], batch.read[row], record]);
@@ -117,13 +118,6 @@ function maskTexts() {
 }
 
 const stageName = (stage) => ({ scores: say("Scores before the mask"), masked_scores: say("Scores after the mask"), weights: say("Weights after the softmax") })[stage] ?? stage;
-
-/** The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0. */
-function padded(translations) {
-  const longest = (side) => Math.max(...translations.map((one) => one[side].length));
-  const filled = (side) => translations.map((one) => Array.from({ length: longest(side) }, (_, i) => one[side][i]?.id ?? 0));
-  return { source: filled("source"), read: filled("read") };
-}
 
 /** The numbers of one head of a recorded tensor (H, T, S). */
 function headOf({ data, shape }, head) {

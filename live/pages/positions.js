@@ -4,8 +4,8 @@ import { say } from "../assets/words.js";
 import { noChanges } from "../changes.js";
 import { compared } from "../compared.js";
 import { heading, list, mount, place, segmented } from "../controls.js";
-import { sinusoidalTable } from "../engine/network/positional.js";
 import numberPicture from "../number_picture.js";
+import { positionTable, wavelengths } from "../position_table.js";
 import { shuffled } from "../shuffled.js";
 import wavePicture from "../wave_picture.js";
 
@@ -20,7 +20,7 @@ const INTRODUCTIONS = {
  * @param {import("../app.js").App} app
  */
 export async function showPositions(root, app) {
-  const { positional, d_model, num_heads, architecture } = app.info.config;
+  const { config } = app.info, { positional, architecture } = config;
   if (architecture === "recurrent") {
     draw(root, [el("p", { class: "note" }, say("This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."))]);
     return;
@@ -28,15 +28,14 @@ export async function showPositions(root, app) {
   const introduction = INTRODUCTIONS[positional], tabs = [...(introduction ? ["matrix", "waves"] : []), ...(app.isReport ? [] : ["sentence"])];
   const tab = tabs.includes(app.choices.position_tab) ? app.choices.position_tab : tabs[0];
   const names = { matrix: say("The matrix"), waves: say("Waves"), sentence: say("In a sentence") };
-  const width = positional === "rotary" ? d_model / num_heads : d_model;
-  const table = introduction && sinusoidalTable(SHOWN, width), parts = tab === "sentence" ? await inSentence(app) : pictures(tab);
+  const table = introduction && positionTable(config, SHOWN), parts = tab === "sentence" ? await inSentence(app) : pictures(tab);
   draw(root, [
     el("p", { class: "caption" }, introduction?.() ?? say("This model has learned one vector for each position.")),
     el("div", { class: "row" }, [segmented(say("View"), tabs.map((one) => [one, names[one]]), tab, (value) => app.change({ position_tab: value }))]),
     el("div", {}, parts),
   ]);
   if (tab === "matrix") mount(root, "matrix", numberPicture, matrixData(table));
-  if (tab === "waves") mount(root, "waves", wavePicture, waveData(table));
+  if (tab === "waves") mount(root, "waves", wavePicture, waveData(table, wavelengths(config)));
 }
 
 function pictures(tab) {
@@ -50,12 +49,12 @@ function matrixData(table) {
     title: say("The positional encoding"), alt: say("Heatmap of the positional encoding: positions down, dimensions across") };
 }
 
-/** Five dimensions at equal distances, with the length of each wave: 2π · 10000^(i/D) positions (Vaswani et al. 2017). */
-function waveData({ data, shape: [positions, width] }) {
+/** Five dimensions at equal distances, with the length of each wave. */
+function waveData({ data, shape: [positions, width] }, lengths) {
   const dimensions = [...new Set([0, 1, 2, 3, 4].map((i) => 2 * Math.round((i / 4) * (width / 2 - 1))))];
   return {
     curves: dimensions.map((dimension) => ({
-      name: say("dimension {n}: repeats every {length} positions", { n: dimension, length: Math.round(2 * Math.PI * 10_000 ** (dimension / width)).toLocaleString("en") }),
+      name: say("dimension {n}: repeats every {length} positions", { n: dimension, length: Math.round(lengths[dimension / 2]).toLocaleString("en") }),
       values: Array.from({ length: positions }, (_, p) => data[p * width + dimension]),
     })),
     x: say("position"), y: say("value"), title: say("Sinusoids"), alt: say("Sine waves of five dimensions over the position"),

@@ -13,6 +13,7 @@ const { Situation } = await import("../../live/course/situation.js");
 
 const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
 const app = new App({ checkpoints, words: { en: [] } });
+app.session.onStep = () => {};
 
 /** Open a checkpoint, without a server. */
 async function open({ name, source }) {

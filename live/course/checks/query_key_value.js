@@ -2,13 +2,12 @@
 import { largestIndices } from "../../engine/decoding/search.js";
 import { KINDS } from "../../engine/trace.js";
 import { chosenRow, derive, partsOf, ROW_STAGES } from "../../head_row.js";
+import { largestAt, sumOf } from "../map_rows.js";
 import { valueNorms } from "../value_norms.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 
 /** @typedef {import("../situation.js").Situation} Situation */
 
-const best = (numbers) => largestIndices(numbers, 1)[0];
-const sumOf = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
 /** The entropy of some weights, in nats. */
 const entropy = (weights) => -sumOf(weights.map((weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
 
@@ -32,20 +31,20 @@ async function meanEntropies(situation) {
 export const QUERY_KEY_VALUE = {
   async row(situation, answer) {
     const { parts, keys, place } = await rowOf(situation), total = sumOf(parts.weights);
-    return chosen(answer, Math.abs(total - 1) < 1e-3 ? "one" : "any", { total, keys: keys.length, ...place });
+    return chosen(answer, [Math.abs(total - 1) < 1e-3 ? "one" : "any"], { total, keys: keys.length, ...place });
   },
 
   /** The key with the largest product. */
   async "best-key"(situation, answer) {
     const { derived: { dots }, keys, open, place } = await rowOf(situation), [first, second] = largestIndices(open(dots), 2);
-    return chosen(Number(answer), first, {
+    return chosen(Number(answer), [first], {
       key: keys[first], product: dots[first], second: keys[second], second_product: dots[second], answer: keys[answer], answer_product: dots[answer], ...place,
     });
   },
 
   /** The number by which the model divides the products. */
   async divide(situation, answer) {
-    const { parts, derived: { dots, scores }, keys, open } = await rowOf(situation), width = parts.query.length, root = Math.sqrt(width), at = best(open(dots));
+    const { parts, derived: { dots, scores }, keys, open } = await rowOf(situation), width = parts.query.length, root = Math.sqrt(width), at = largestAt(open(dots));
     const values = { root, width, key: keys[at], product: dots[at], score: scores[at] };
     return Number(answer) === width ? verdict("width", values) : estimated(answer, root, 0.3, values);
   },
@@ -60,17 +59,17 @@ export const QUERY_KEY_VALUE = {
   },
 
   async "no-division"(situation, answer, { figures }) {
-    const [divided, undivided] = await meanEntropies(situation), { parts, derived, keys } = await rowOf(situation), at = best(derived.shares);
+    const [divided, undivided] = await meanEntropies(situation), { parts, derived, keys } = await rowOf(situation), at = largestAt(derived.shares);
     const truth = Math.abs(divided - undivided) < 0.02 ? "same" : undivided < divided ? "sharper" : "flatter";
     const others = derive(parts, { scaled: false }).shares;
-    return chosen(answer, truth, { divided, undivided, key: keys[at], weight: derived.shares[at], other_weight: others[at], ...figures });
+    return chosen(answer, [truth], { divided, undivided, key: keys[at], weight: derived.shares[at], other_weight: others[at], ...figures });
   },
 
   /** The value that points most in the direction of the head output. */
   async "weighted-sum"(situation, answer) {
     const { parts, derived: { shares, result }, keys } = await rowOf(situation);
-    const cosines = parts.values.map((value) => sumOf(result.map((number, i) => number * value[i])) / Math.hypot(...value) / Math.hypot(...result)), at = best(cosines);
-    return chosen(Number(answer), at, {
+    const cosines = parts.values.map((value) => sumOf(result.map((number, i) => number * value[i])) / Math.hypot(...value) / Math.hypot(...result)), at = largestAt(cosines);
+    return chosen(Number(answer), [at], {
       key: keys[at], cosine: cosines[at], weight: shares[at], answer: keys[answer], answer_cosine: cosines[answer], answer_weight: shares[answer],
     });
   },
@@ -79,15 +78,15 @@ export const QUERY_KEY_VALUE = {
   async "small-value"(situation, answer) {
     const row = await rowOf(situation), { derived: { shares }, keys } = row, norms = await situation.session.kept(
       JSON.stringify(["value norms", situation.text, [...situation.forced], row.place, row.kind]), () => valueNorms(situation, row));
-    const added = shares.map((share, i) => share * norms[i]), [heavy, long] = [best(shares), best(added)];
-    return chosen(answer, heavy === long ? "yes" : "no", {
+    const added = shares.map((share, i) => share * norms[i]), [heavy, long] = [largestAt(shares), largestAt(added)];
+    return chosen(answer, [heavy === long ? "yes" : "no"], {
       heavy: keys[heavy], heavy_weight: shares[heavy], heavy_added: added[heavy], long: keys[long], long_weight: shares[long], long_added: added[long],
     });
   },
 
   /** A row in which one key has nearly all the weight, although the query may attend to several. */
   async "puzzle-certain"(situation, _, { parameters: { least } }) {
-    const { parts: { weights, masked }, keys, place } = await rowOf(situation), at = best(weights);
+    const { parts: { weights, masked }, keys, place } = await rowOf(situation), at = largestAt(weights);
     const outcome = masked.filter((one) => !one).length < 2 ? "only" : weights[at] >= least ? "right" : "spread";
     return verdict(outcome, { key: keys[at], weight: weights[at], least, ...place });
   },
@@ -107,7 +106,7 @@ export const QUERY_KEY_VALUE = {
   async "puzzle-masked"(situation, _, { parameters: { ahead: least } }) {
     const { parts, derived: { dots }, keys, open, place } = await rowOf(situation);
     if (!parts.masked.includes(true)) return verdict("nothing-masked", place);
-    const [masked, free] = [best(open(dots, true)), best(open(dots))], ahead = dots[masked] - dots[free];
+    const [masked, free] = [largestAt(open(dots, true)), largestAt(open(dots))], ahead = dots[masked] - dots[free];
     return verdict(ahead >= least ? "right" : ahead > 0 ? "little" : "behind", {
       masked: keys[masked], masked_product: dots[masked], open: keys[free], open_product: dots[free], ahead, least, ...place,
     });

@@ -1,6 +1,6 @@
 """Lesson 3: many heads. What each of them looks at, and which of them a sentence needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ CAR = "My sister bought a new car last week."
 WORK = "The old man is working and my brother is sleeping."
 ONE_HEAD, PAIR = "off.cross.1.3", "off.cross.2.5-7"
 LAST_LAYER = "off.cross.3.1-2-3-4-5-6-7-8"
-LOOKED_FOR = {"mother": "Mutter", "father": "Vater", "newspaper": "Zeitung"}
+LOOKED_FOR: Mapping[str, str] = {"mother": "Mutter", "father": "Vater", "newspaper": "Zeitung"}
 
 
 def silenced(heads: Iterable[Head]) -> Intervention:
@@ -83,11 +83,16 @@ def heads_that_change(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, len(heads), within=3, count=len(heads), total=total, usual=usual, example=example)
 
 
-def lost_without_head(situation: Situation, answer: Answer) -> Verdict:
+@dataclass(frozen=True)
+class LostWords:
     """Which of a few words the translation loses with the heads that the visitor silenced."""
-    usual, changed = situation.usual.text, situation.translation.text
-    lost = {name for name, word in LOOKED_FOR.items() if word in usual and word not in changed}
-    return chosen(answer, lost or {"nothing"}, usual=usual, changed=changed)
+
+    words: Mapping[str, str]  # option → word of the translation
+
+    def __call__(self, situation: Situation, answer: Answer) -> Verdict:
+        usual, changed = situation.usual.text, situation.translation.text
+        lost = {name for name, word in self.words.items() if word in usual and word not in changed}
+        return chosen(answer, lost or {"nothing"}, usual=usual, changed=changed)
 
 
 def changes_or_not(situation: Situation, answer: Answer) -> Verdict:
@@ -263,7 +268,7 @@ LESSON = Lesson(
             page="heads",
             choices=on_heads(PARENTS, ONE_HEAD),
             answer=OneOf((*LOOKED_FOR, "nothing")),
-            check=lost_without_head,
+            check=LostWords(LOOKED_FOR),
             target="head_board",
             any_sentence=False,
         ),

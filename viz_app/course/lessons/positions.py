@@ -1,5 +1,6 @@
 """Lesson 5: where is each word? Sinusoids, learned vectors, rotation, and a model without positions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model.analysis.positions import encoding_properties, rotation, rotation_error, wavelengths
@@ -18,7 +19,7 @@ __all__ = ["LESSON"]
 
 WITHOUT_POSITIONS = Intervention(positions=False)
 OPENING = DEMONSTRATIONS["everyday-en-de"]
-EXAMPLES = dict.fromkeys((*EVERYDAY["en"], *CAPTIONS["en"]))
+EXAMPLES = tuple(dict.fromkeys((*EVERYDAY["en"], *CAPTIONS["en"])))
 BASE, PLACE, SHIFT, REACH = 10_000.0, 10, 3, 12
 OTHER_PLACES = {"next": 11, "wave": 16, "double": 20}
 
@@ -47,10 +48,16 @@ def stays_or_changes(situation: Situation, answer: Answer) -> Verdict:
     return chosen(answer, {"stays" if seen == blind else "changes"}, text=situation.text, seen=seen, blind=blind)
 
 
-def count_examples(situation: Situation, answer: Answer) -> Verdict:
-    kept = [text for text in EXAMPLES if len(set(with_and_without(situation, text))) == 1]
-    kept_texts = " · ".join(kept) or "–"
-    return estimated(answer, len(kept), within=1, count=len(kept), all=len(EXAMPLES), kept=kept_texts)
+@dataclass(frozen=True)
+class KeepTranslations:
+    """How many of some sentences keep their translations without positions."""
+
+    sentences: tuple[str, ...]
+
+    def __call__(self, situation: Situation, answer: Answer) -> Verdict:
+        kept = [text for text in self.sentences if len(set(with_and_without(situation, text))) == 1]
+        kept_texts = " · ".join(kept) or "–"
+        return estimated(answer, len(kept), within=1, count=len(kept), all=len(self.sentences), kept=kept_texts)
 
 
 def full_turn(situation: Situation, answer: Answer) -> Verdict:
@@ -59,10 +66,18 @@ def full_turn(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, first, within=0.3, first=round(first, 2), last=round(last), waves=len(lengths))
 
 
-def most_similar(situation: Situation, answer: Answer) -> Verdict:
-    similarity = cosine_similarity(position_table(situation.key))[PLACE]
-    found = {name: float(similarity[place]) for name, place in OTHER_PLACES.items()}
-    return chosen(answer, {max(found, key=found.__getitem__)}, **{name: round(one, 2) for name, one in found.items()})
+@dataclass(frozen=True)
+class MostSimilar:
+    """Which of a few positions has the encoding that is most similar to that of another position."""
+
+    place: int
+    others: Mapping[str, int]  # option → position
+
+    def __call__(self, situation: Situation, answer: Answer) -> Verdict:
+        similarity = cosine_similarity(position_table(situation.key))[self.place]
+        found = {name: float(similarity[place]) for name, place in self.others.items()}
+        right = {max(found, key=found.__getitem__)}
+        return chosen(answer, right, **{name: round(one, 2) for name, one in found.items()})
 
 
 def one_matrix(situation: Situation, answer: Answer) -> Verdict:
@@ -162,7 +177,7 @@ LESSON = Lesson(
             page="positions",
             choices=on_positions("sentence", text="Where is the station?"),
             answer=Number(0, len(EXAMPLES), 1),
-            check=count_examples,
+            check=KeepTranslations(EXAMPLES),
             outcomes=ESTIMATES,
             target="text",
             any_sentence=False,
@@ -182,7 +197,7 @@ LESSON = Lesson(
             page="positions",
             choices=on_positions("matrix"),
             answer=OneOf(tuple(OTHER_PLACES)),
-            check=most_similar,
+            check=MostSimilar(PLACE, OTHER_PLACES),
             target="matrix",
             any_sentence=False,
         ),

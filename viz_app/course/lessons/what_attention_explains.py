@@ -70,16 +70,22 @@ class SameOrder:
         return chosen(answer, {similarity(correlation)}, correlation=correlation, shared=shared, heads=len(effects))
 
 
-def silence_the_pointer(situation: Situation, answer: Answer) -> Verdict:
-    """In how many translations a word changes without the best pointer."""
-    silenced = Intervention(ablated=frozenset({POINTER}))
-    changed = []
-    for text in SENTENCES:
-        usual = translation_of(situation.key, text).text
-        without = translation_of(situation.key, text, intervention=silenced).text
-        changed += [without] if without != usual else []
-    examples = " · ".join(changed[:2]) or "–"
-    return estimated(answer, len(changed), within=2, count=len(changed), all=len(SENTENCES), examples=examples)
+@dataclass(frozen=True)
+class ChangeWithout:
+    """In how many translations a word changes without some heads."""
+
+    heads: str  # as a link writes them
+    sentences: tuple[str, ...]
+
+    def __call__(self, situation: Situation, answer: Answer) -> Verdict:
+        silenced = Intervention.from_code(self.heads)
+        changed = []
+        for text in self.sentences:
+            usual = translation_of(situation.key, text).text
+            without = translation_of(situation.key, text, intervention=silenced).text
+            changed += [without] if without != usual else []
+        examples = " · ".join(changed[:2]) or "–"
+        return estimated(answer, len(changed), within=2, count=len(changed), all=len(self.sentences), examples=examples)
 
 
 def all_uniform(kind: str) -> Intervention:
@@ -211,7 +217,7 @@ LESSON = Lesson(
             page="heads",
             choices=shown(DOG, heads_tab="board", intervention="off.cross.1.3"),
             answer=Number(0, len(SENTENCES), 1),
-            check=silence_the_pointer,
+            check=ChangeWithout(Intervention(ablated=frozenset({POINTER})).code(), SENTENCES),
             outcomes=ESTIMATES,
             target="head_board",
             any_sentence=False,
