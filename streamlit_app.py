@@ -11,7 +11,7 @@ from viz_app.sections.course.browser_store import note_first_visit, store_in_bro
 from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
-from viz_app.server.streamlit_bridge import keep_reconnecting, lead_unknown_addresses_home
+from viz_app.server.streamlit_bridge import iterate_over_copies, keep_reconnecting, lead_unknown_addresses_home
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.address import publish_choices, restore_choices
@@ -31,6 +31,7 @@ ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()
 guard_callbacks()
+iterate_over_copies()
 note_first_visit()
 lead_unknown_addresses_home()
 restore_choices()

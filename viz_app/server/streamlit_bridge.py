@@ -18,7 +18,7 @@ from streamlit.errors import FragmentHandledException
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
-from streamlit.runtime.state.session_state import SessionState
+from streamlit.runtime.state.session_state import SessionState, WStates
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
@@ -30,6 +30,7 @@ __all__ = [
     "browser_closed",
     "connection_of",
     "has_page",
+    "iterate_over_copies",
     "join_page",
     "keep_reconnecting",
     "lead_unknown_addresses_home",
@@ -89,6 +90,16 @@ def keep_reconnecting() -> None:
 
     Without this, a page whose server has restarted would not react, and would lose the first change after that.
     """
+
+
+def iterate_over_copies() -> None:
+    """Let the values of widgets change while Streamlit goes through them.
+
+    A change in the browser starts a new run while the run before it is still ending, and both use the same values
+    without a common lock. Otherwise the new run can fail with "dictionary changed size during iteration".
+    """
+    states: Any = WStates
+    states.__iter__ = lambda self: iter(list(self.states))
 
 
 def lead_unknown_addresses_home() -> None:

@@ -118,6 +118,17 @@ def test_callbacks_pass_one_method() -> None:
     assert len(parameters) == 3, repair("wrap_callbacks", changed)
 
 
+def test_the_values_of_widgets_may_change_while_a_run_goes_through_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = bridge.WStates()
+    states.set_from_value("first", 1)
+    monkeypatch.setattr(bridge.WStates, "__iter__", bridge.WStates.__iter__)  # this process gets it back
+    bridge.iterate_over_copies()
+    for name in states:
+        states.set_from_value(f"{name} of the run before", 2)
+    changed = "`WStates` does not keep its values in `states`"
+    assert set(states) == {"first", "first of the run before"}, repair("iterate_over_copies", changed)
+
+
 @pytest.mark.parametrize("name", ["add_file", "remove_session_files", "file_storage"])
 def test_the_store_of_received_files_has_what_bounds_it(name: str) -> None:
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
