@@ -18,11 +18,12 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.checkpoint_picker import with_chosen_languages
-from viz_app.widgets.continuation_choice import with_chosen_continuation
+from viz_app.widgets.checkpoint_picker import chosen_languages, with_chosen_languages
+from viz_app.widgets.continuation_choice import chosen_continuation, with_chosen_continuation
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
+    "chosen_key",
     "link_to_sentiment",
     "require_attention",
     "require_checkpoint",
@@ -208,6 +209,15 @@ def chosen_or_first(
     if chosen is None:
         st.caption(t(instead, name=plain(usable[0].key.name)))
     return opened((chosen or usable[0]).key)
+
+
+def chosen_key(listed: Sequence[Listed]) -> CheckpointKey | None:
+    """The key that the pages use, with the chosen languages and the chosen continuation; None without a usable one."""
+    chosen = next((one for one in listed if one.config and one.key.name == st.session_state.get("checkpoint")), None)
+    if chosen is None:
+        return None
+    key = chosen_languages(chosen.key, loading.config_of(chosen.key))
+    return chosen_continuation(key, loading.config_of(key))[0]
 
 
 def chosen_among(listed: Sequence[Listed]) -> Listed | None:

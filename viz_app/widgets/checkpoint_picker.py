@@ -16,7 +16,7 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.language_names import language_label, language_name
 
-__all__ = ["DEFAULT_CHECKPOINT", "checkpoint_picker", "with_chosen_languages"]
+__all__ = ["DEFAULT_CHECKPOINT", "checkpoint_picker", "chosen_languages", "with_chosen_languages"]
 
 DEFAULT_CHECKPOINT = "everyday-en-de"  # newcomers type everyday sentences, which captions of pictures are not
 # Old links name checkpoints that others have replaced.
@@ -100,16 +100,26 @@ def with_chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKe
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         return key
     source, target = usual_languages(config)
-    return replace(
-        key,
-        source=pick_language(tp("language", "From"), "from_language", config, source),
-        target=pick_language(tp("language", "Into"), "into_language", config, target),
+    pick_language(tp("language", "From"), "from_language", config, source)
+    pick_language(tp("language", "Into"), "into_language", config, target)
+    return chosen_languages(key, config)
+
+
+def chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
+    """As `with_chosen_languages`, without the two pickers."""
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        return key
+    usual, chosen = usual_languages(config), choices().chosen
+    source, target = (
+        str(chosen[name]) if chosen.get(name) in config.tokenizer.languages else default
+        for name, default in zip(("from_language", "into_language"), usual, strict=True)
     )
+    return replace(key, source=source, target=target)
 
 
-def pick_language(label: str, name: str, config: ForeignConfig, default: str) -> str:
+def pick_language(label: str, name: str, config: ForeignConfig, default: str) -> None:
     """Choose one of the languages of the model, in the sidebar."""
     codes = list(config.tokenizer.languages)
     settle(name, default, codes)
     with st.sidebar:
-        return st.selectbox(label, codes, key=name, format_func=language_label)
+        st.selectbox(label, codes, key=name, format_func=language_label)

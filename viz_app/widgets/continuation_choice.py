@@ -17,7 +17,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_facts import add_fact
 
-__all__ = ["continuation_settings", "with_chosen_continuation"]
+__all__ = ["chosen_continuation", "continuation_settings", "with_chosen_continuation"]
 
 MAX_SHOWN = 1_500  # characters of a part of a template
 # What is said about a part of the template: with text, and without.
@@ -30,8 +30,18 @@ def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> Checkpoin
 
     A template that cannot be used is not applied, and a message says why.
     """
+    key, problem = chosen_continuation(key, config)
+    if problem:
+        st.error(plain(sentences([as_sentence(worded(problem)), t("The text is read without the chat template.")])))
+    if key.chat:
+        add_fact(t("Chat template"), t("The model reads the text inside its chat template."))
+    return key
+
+
+def chosen_continuation(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, ConfigError | None]:
+    """As `with_chosen_continuation`, with the reason why the template is not applied in place of a message."""
     if not isinstance(config, ForeignConfig) or config.task != "continuation":
-        return key
+        return key, None
     chosen = choices().chosen
     number = chosen.get("new_tokens")
     allowed = lengths(config)
@@ -40,14 +50,12 @@ def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> Checkpoin
     elif NEW_TOKENS not in allowed:
         key = replace(key, new_tokens=allowed[-1])
     if not (chosen.get("chat") and config.tokenizer.chat_template):
-        return key
+        return key, None
     try:
         loading.chat_frame(key.model)
     except ConfigError as error:
-        st.error(plain(sentences([as_sentence(worded(error)), t("The text is read without the chat template.")])))
-        return key
-    add_fact(t("Chat template"), t("The model reads the text inside its chat template."))
-    return replace(key, chat=True)
+        return key, error
+    return replace(key, chat=True), None
 
 
 def lengths(config: ForeignConfig) -> range:

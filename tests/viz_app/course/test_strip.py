@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.conftest import component_data, html
+from tests.foreign_folders import make_folder, make_many_languages
+from tests.viz_app.conftest import component_data, head_map, html
 from viz_app.content import lesson_texts
 from viz_app.course import catalogue
 from viz_app.course.before import read_before
@@ -175,6 +178,40 @@ def test_hints_come_one_after_the_other_and_the_last_one_shows_the_page(probe: O
         if count < 3:
             press(app, "lesson_hint")
     assert not has(app, "lesson_hint")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "choice", "kind"),
+    [("small-nllb", {"into_language": "zho_Hans"}, "cross"), ("small-chat", {"chat": "true"}, "decoder")],
+)
+def test_a_check_sees_the_run_of_the_page_with_its_languages_and_its_chat_template(
+    probe: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoint: str, choice: dict[str, str], kind: str
+) -> None:
+    make_many_languages(tmp_path / "models" / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
+    template = make_folder(tmp_path / "models" / "small-chat", "llama") / "chat_template.jinja"
+    template.write_text("{{ bos_token }}Be kind: {{ messages[0]['content'] }}</s>")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "models"))
+    seen: list[Situation] = []
+
+    def look(situation: Situation, _: Answer) -> Verdict:
+        seen.append(situation)
+        return Verdict(right=True, outcome="right")
+
+    lesson = replace(PROBE, steps=(*PROBE.steps[:-1], replace(PROBE.steps[-1], page="translate", check=look)))
+    monkeypatch.setattr(catalogue, "STEPS", {lesson.link(step): (lesson, step) for step in lesson.steps})
+    app = probe(
+        lesson="probe.silence",
+        checkpoint=checkpoint,
+        text=TEXT,
+        kind=kind,
+        layer="1",
+        head="1",
+        new_tokens="5",
+        **choice,
+    )
+    drawn, run = np.nan_to_num(head_map(app)), seen[-1].translation
+    np.testing.assert_allclose(drawn, run.maps[kind][0, 0][: drawn.shape[0], : drawn.shape[1]], atol=1e-6)
+    assert component_data(app, "attention_map")["keys"] == [token.text for token in run.tokens_of(kind)[1]]
 
 
 def test_a_puzzle_shows_its_page_and_checks_what_the_visitor_does(probe: OpenApp) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import streamlit as st
-
 from model.analysis.importance import all_heads
 from model.inference.searching import require_writing
 from model.interventions import Intervention
@@ -13,6 +11,7 @@ from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.services.translations import Forced
 from viz_app.session.choices import choices
+from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.search_picker import typed_translation
 
 __all__ = ["live_situation"]
@@ -25,8 +24,7 @@ def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
         step: The open step. Its text counts until the page has shown a text field.
         listed: All checkpoints.
     """
-    key = next((one.key for one in listed if one.config and one.key.name == st.session_state.get("checkpoint")), None)
-    kept = choices()
+    key, kept = chosen_key(listed), choices()
     text = str(kept.chosen.get("text", kept.settled.get("text", step.choices.get("text", ""))))
     if key is None or not text.strip():
         return None
