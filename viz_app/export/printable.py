@@ -1,12 +1,14 @@
 """A page for paper: one HTML file without scripts, black on white, from a small part of Markdown.
 
-Everything that is not markup of this part is text: headings, paragraphs, lists, tables, **bold**, *italic*, `code` and
-formulas of one line. Formulas become plain HTML, because the file asks no host for fonts or scripts.
+The part has headings, paragraphs, lists, tables, **bold**, *italic*, `code` and formulas of one line. Everything else,
+such as HTML, links and images, is text. Formulas become plain HTML, because the file asks no host for fonts or scripts.
 """
 
 import re
-from collections.abc import Iterable
 from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 
 from viz_app.content.numbers import html_language
 
@@ -40,30 +42,40 @@ code { font-family: ui-monospace, monospace; font-size: 9.5pt; }
 """
 SIGNS = {r"\cdot": "·", r"\times": "×", r"\div": "÷", r"\approx": "≈", r"\le": "≤", r"\ge": "≥", r"\sum": "Σ"}
 SIGNS |= {r"\dots": "…", r"\ldots": "…", r"\pm": "±", r"\to": "→", r"\alpha": "α", r"\sigma": "σ", r"\infty": "∞"}
-SPECIAL = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*(.+?)\*\*|\*(\S(?:[^*]*\S)?)\*|\\([!-/:-@\[-`{-~])")
 RAISED = re.compile(r"([_^])(?:\{([^{}]*)\}|(\w|\\\w+))")
-ITEM = re.compile(r"(?:[-*]|\d+\.) +")
-RULE = re.compile(r"\|[\s:|-]+\|")
+
+
+def reader() -> MarkdownIt:
+    """A reader of the part of Markdown that lessons use, and of formulas."""
+    parts = ["heading", "list", "table", "backticks", "emphasis", "escape"]
+    found = MarkdownIt("zero", {"html": False}).enable(parts)
+    found.inline.ruler.before("escape", "formula", read_formula)
+    found.add_render_rule("formula", lambda _, tokens, index, *__: f"<i>{mathematics(tokens[index].content)}</i>")
+    return found
+
+
+def read_formula(state: StateInline, silent: bool) -> bool:
+    """A rule of the reader: what stands between two dollar signs is a formula of one line."""
+    end = state.src.find("$", state.pos + 1)
+    if state.src[state.pos] != "$" or end <= state.pos + 1:
+        return False
+    if not silent:
+        state.push("formula", "", 0).content = state.src[state.pos + 1 : end]
+    state.pos = end + 1
+    return True
+
+
+READER = reader()
 
 
 def inline(text: str) -> str:
     """One line of Markdown as HTML. A sign after a backslash is this sign."""
+    return READER.renderInline(text).replace("\n", " ")
 
-    def shown(match: re.Match[str]) -> str:
-        code, formula, bold, italic, sign = match.groups()
-        if code:
-            return f"<code>{escape(code)}</code>"
-        if formula:
-            return f"<i>{mathematics(formula)}</i>"
-        if bold:
-            return f"<b>{inline(bold)}</b>"
-        return f"<i>{inline(italic)}</i>" if italic else escape(sign)
 
-    parts, end = [], 0
-    for match in SPECIAL.finditer(text):
-        parts += [escape(text[end : match.start()]), shown(match)]
-        end = match.end()
-    return "".join([*parts, escape(text[end:])]).replace("\n", " ")
+def blocks(markdown: str) -> str:
+    """Several lines of Markdown as HTML."""
+    return READER.render(markdown)
 
 
 def mathematics(formula: str) -> str:
@@ -79,33 +91,6 @@ def mathematics(formula: str) -> str:
 
 def tag(sign: str) -> str:
     return "sub" if sign == "_" else "sup"
-
-
-def blocks(markdown: str) -> str:
-    """Several lines of Markdown as HTML."""
-    return "".join(block(one.strip().splitlines()) for one in re.split(r"\n\s*\n|\n(?=#)", markdown) if one.strip())
-
-
-def block(lines: list[str]) -> str:
-    first = lines[0]
-    if first.startswith("#"):
-        level = min(len(first) - len(first.lstrip("#")), 3)
-        heading = f"<h{level}>{inline(first.lstrip('# '))}</h{level}>"
-        return heading + (block(lines[1:]) if lines[1:] else "")
-    if first.startswith("|"):
-        return table([line.strip("| ").split("|") for line in lines if not RULE.fullmatch(line.strip())])
-    if ITEM.match(first):
-        kind = "ol" if first[0].isdigit() else "ul"
-        items = "".join(f"<li>{inline(ITEM.sub('', line, count=1))}</li>" for line in lines)
-        return f"<{kind}>{items}</{kind}>"
-    return f"<p>{inline(' '.join(lines))}</p>"
-
-
-def table(rows: list[list[str]]) -> str:
-    def row(cells: Iterable[str], name: str) -> str:
-        return f"<tr>{''.join(f'<{name}>{inline(cell.strip())}</{name}>' for cell in cells)}</tr>"
-
-    return f"<table>{row(rows[0], 'th')}{''.join(row(cells, 'td') for cells in rows[1:])}</table>"
 
 
 def document(title: str, body: str) -> str:

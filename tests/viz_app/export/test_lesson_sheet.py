@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import date
+from html import escape
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def test_nothing_in_a_sheet_is_markup_except_its_own() -> None:
     lesson = Lesson(name="probe", steps=(step,))
     page = sheet(lesson, LessonText("<title>", "goal", {"one": text}), (Expected(judged=judged),))
     assert not any(sign in page for sign in ("<script", "<b>T", "<i>", "<u>", "<title><"))
-    assert "Is <b>1 &lt; 2</b>?" in page
+    assert "Is <strong>1 &lt; 2</strong>?" in page
     assert "It is &lt;u&gt;*x*." in page
     assert "<code>&lt;x&gt;</code>" in page
     missing = sheet(lesson, LessonText("t", "g", {"one": text}), (Expected(missing="a_b"),))
@@ -96,8 +97,32 @@ def test_formulas_and_tables_become_plain_html() -> None:
         '<i>√<span class="root">d<sub>k</sub></span></i> and <i>e<sup>s+1</sup> = e · e<sup>s</sup></i>'
     )
     assert blocks("| a | b |\n| --- | --- |\n| 1 | **2** |") == (
-        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><b>2</b></td></tr></table>"
+        "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n"
+        "<tbody>\n<tr>\n<td>1</td>\n<td><strong>2</strong></td>\n</tr>\n</tbody>\n</table>\n"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>x</script>",
+        "<!-- x -->",
+        "&lt;b&gt;",
+        "[a](http://x)",
+        "![a](http://x)",
+        "<http://x>",
+        "http://x",
+        "~~x~~",
+    ],
+)
+def test_links_images_and_html_are_text(text: str) -> None:
+    assert inline(text) == escape(text)
+    assert blocks(text) == f"<p>{escape(text)}</p>\n"
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("$", "$"), ("$$", "$$"), ("5 $ and", "5 $ and"), (r"\$x\$", "$x$")])
+def test_a_dollar_sign_without_a_formula_is_text(text: str, wanted: str) -> None:
+    assert inline(text) == wanted
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
