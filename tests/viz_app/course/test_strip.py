@@ -225,7 +225,8 @@ def test_a_puzzle_shows_its_page_and_checks_what_the_visitor_does(probe: OpenApp
     app.button[[button.label for button in app.button].index("Silence all heads")].click().run()
     assert "**Right.**" in shown(app)
     press(app, "lesson_reset")
-    assert "**Not yet.**" in shown(app)
+    assert "**Already done.** Sorry: {tokens} {answer} 0" in shown(app), "a solved puzzle stays solved"
+    assert "**Not yet.**" not in shown(app)
     app.text_input(key="text").set_value("Where is the station?").run()
     assert "Reset this step to see it" in shown(app)
 

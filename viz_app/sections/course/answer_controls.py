@@ -152,7 +152,7 @@ def estimate(key: str, form: Number, answered: Answer) -> None:
     low, high, step = kind(form.low), kind(form.high), kind(form.step)
     label = t("Your estimate, {low} to {high}", low=low, high=high)
     # In a form, Enter answers, and a click on + or − does not.
-    with st.form(f"{key}_form", border=False):
+    with st.form(key=f"{key}_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom")
         field.number_input(label, low, high, value=None, step=step, key=key)
         button.form_submit_button(t("Answer"), key=f"{key}_send", on_click=take_answer, args=(key,))

@@ -34,6 +34,7 @@ MARKS = {
     "right": N_(":material/check_circle: **Right.**"),
     "wrong": N_(":material/cancel: **Not so.**"),
     "open": N_(":material/pending: **Not yet.**"),
+    "done": N_(":material/task_alt: **Already done.**"),  # on a page that the visitor has changed since
 }
 MOST_NAME = 80  # characters of a name from a link
 
@@ -78,7 +79,7 @@ class LessonStrip:
             verdict = self.step.check(situation, answer)
             judge_step(verdict.right)
             note_in_class(self.lesson, self.step, situation, record.first if record else None, right=verdict.right)
-            self.show(verdict)
+            self.show(verdict, done=bool(record and record.right))
             self.invite(situation, verdict)
 
     def invite(self, situation: Situation, verdict: Verdict) -> None:
@@ -89,8 +90,8 @@ class LessonStrip:
         elif verdict.right and not changed and self.step.any_sentence and self.lesson is not TOUR:
             st.caption(t("Try it with your own sentence: type it in the field below."))
 
-    def show(self, verdict: Verdict) -> None:
-        mark = "right" if verdict.right else "wrong" if self.step.predicts else "open"
+    def show(self, verdict: Verdict, *, done: bool) -> None:
+        mark = "right" if verdict.right else "wrong" if self.step.predicts else "done" if done else "open"
         with st.container(key="lesson_outcome"):
             st.markdown(sentences([t(MARKS[mark]), filled(self.text.outcomes[verdict.outcome], verdict.values)]))
 
