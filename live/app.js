@@ -5,8 +5,11 @@ import { draw, el, find } from "./assets/dom.js";
 import savePictures from "./assets/save_pictures.js";
 import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, place, unmount } from "./controls.js";
+import { contentOf } from "./held.js";
+import { loadLessons } from "./lessons.js";
 import { offerOffline } from "./offline.js";
 import { PAGES } from "./pages.js";
+import { recordedText } from "./report_texts.js";
 import { Session } from "./session.js";
 import { say, useWords } from "./assets/words.js";
 
@@ -21,7 +24,7 @@ class OutOfDate extends Error {}
 
 export class App {
   /**
-   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, report?: Report }} site
+   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, course?: any, report?: Report }} site
    * @typedef {{ text: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
    *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
    */
@@ -39,6 +42,8 @@ export class App {
     /** @type {any} The open checkpoint. */
     this.info = null;
     this.language = "en";
+    /** @type {import("./course/course.js").Course | null} From the first lesson on. */
+    this.course = null;
     this.redraw = () => { void this.show(); };
     this.since = 0; // when the latest drawing began
     this.session.onStep = (step) => this.drawStep(step);
@@ -76,10 +81,8 @@ export class App {
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
     if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
-    if (page !== this.page) {
-      keepAddress("pushState", address);
-      this.leave(page);
-    } else keepAddress("replaceState", address);
+    keepAddress(page !== this.page || "lesson" in choices ? "pushState" : "replaceState", address);
+    if (page !== this.page) this.leave(page);
     if ("text" in choices) this.session.cancel();
     this.session.stopMeasuring();
     void this.show();
@@ -87,7 +90,7 @@ export class App {
 
   /** The names of the pages. */
   get pages() {
-    return this.site.report?.pages ?? Object.keys(PAGES);
+    return this.site.report?.pages ?? Object.keys(PAGES).filter((name) => name !== "lessons");
   }
 
   /** Whether the page only shows recorded answers. */
@@ -150,10 +153,12 @@ export class App {
     this.since = performance.now();
     try {
       await this.useWords();
+      await this.ifCurrent(this.followLesson());
       await this.open();
       this.drawFrame();
-      await PAGES[this.page].show(this.place(), this);
+      await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
       this.finish();
+      await this.ifCurrent(this.course?.judge());
     } catch (error) {
       if (error instanceof OutOfDate || /** @type {any} */ (error)?.code === "cancelled") return;
       this.fail(error);
@@ -164,17 +169,23 @@ export class App {
     const wanted = this.choices.lang ?? navigator.language.slice(0, 2);
     const code = wanted in this.site.words ? wanted : "en";
     if (code === this.language) return;
-    const source = this.site.words[code];
-    const words = typeof source === "string" ? await this.ifCurrent(fetch(new URL(source, document.baseURI)).then((found) => found.json())) : source;
-    useWords(/** @type {any} */ (words));
+    useWords(await this.ifCurrent(contentOf(this.site.words[code])));
     this.language = code;
     document.documentElement.lang = code;
   }
 
+  /** Open the lesson of the link. */
+  async followLesson() {
+    if (!this.site.course || !(this.course || this.choices.lesson || this.page === "lessons")) return;
+    const { Course } = await loadLessons();
+    this.course ??= new Course(this);
+    await this.course.follow();
+  }
+
   async open() {
     const { session, listed } = this;
-    if (session.name === listed.name && session.info) return;
-    this.info = null;
+    this.info = session.name === listed.name ? session.info : null; // an earlier run may have opened it
+    if (this.info) return;
     this.drawFrame();
     const report = ({ bytes, total }) => { if (session.name === listed.name && !session.info) this.drawProgress(bytes, total); };
     this.drawProgress(0, 0);
@@ -197,17 +208,18 @@ export class App {
 
   drawFrame() {
     drawMenu(this);
-    const { title, instruction } = PAGES[this.page].names(), withText = PAGES[this.page].asksForText !== false;
+    const { title, instruction } = PAGES[this.page].names(), withText = (this.course?.hidden ?? PAGES[this.page]).asksForText !== false;
     document.title = `${title} · Headlight`;
     draw(this.main, [
-      el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
-      this.isReport ? this.recordedText() : withText ? this.textField() : el("div", { class: "nothing" }, []),
+      this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
+      this.isReport ? recordedText(this) : withText ? this.textField() : el("div", { class: "nothing" }, []),
       el("div", { class: "empty" }, []),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
       el("div", { class: "below" }, aboutOf(this)),
     ]);
+    this.course?.fill();
   }
 
   /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */
@@ -239,11 +251,6 @@ export class App {
       list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], NO_EXAMPLE,
         (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
     ]);
-  }
-
-  /** The text of a report, which has no field for another one. */
-  recordedText() {
-    return el("p", { class: "recorded" }, [el("bdi", { lang: this.listed.languages[0] || false }, this.text)]);
   }
 
   /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */

@@ -11,7 +11,7 @@ const one = (...words) => new RegExp(`^(${words.join("|")})$`);
 
 /** Name → what its value may be. @type {Record<string, RegExp>} */
 export const FORMS = {
-  checkpoint: /^[\w.-]{1,100}$/, text: /^[\s\S]{0,2000}$/, lang: WORD,
+  checkpoint: /^[\w.-]{1,100}$/, text: /^[\s\S]{0,2000}$/, lang: WORD, lesson: /^[\w.-]{0,100}$/,
   kind: one("cross", "encoder", "decoder"), view: one("heatmaps", "lines"), layer: NUMBER, head: /^(\d{1,3}|mean|max)$/,
   logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, window_row: NUMBER, window_column: NUMBER, guess: SWITCH,
   steps_kind: one("cross", "decoder"), query: NUMBER, scaled: SWITCH, head_temperature: FRACTION,

@@ -23,4 +23,5 @@ export const PAGES = {
   inside: { show: showInside, names: () => ({ title: say("One head"), instruction: say("Choose a query, and follow its numbers through one head.") }) },
   positions: { show: showPositions, opening: ({ order }) => order, names: () => ({ title: say("Positional encoding"), instruction: say("See how the model knows the position of each word.") }) },
   masks: { show: showMasks, asksForText: false, names: () => ({ title: say("Masks"), instruction: say("Type a few sentences, and see which tokens are masked.") }) },
+  lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: false, names: () => ({ title: say("Lessons"), instruction: say("Choose a lesson: it asks, and your own run answers.") }) },
 };

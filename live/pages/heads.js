@@ -14,6 +14,7 @@ import { asForced, everyHead, logProbability, measuredEffects } from "../head_ef
 import { kindsOf, namesOf } from "../kinds.js";
 import { chosenSection } from "../map_section.js";
 import { largeMap, mapName, viewOf } from "../maps.js";
+import { changesSentence } from "../report_texts.js";
 
 /** @typedef {import("../app.js").App} App */
 
@@ -129,14 +130,6 @@ function face(effect, bound) {
   const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2), change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
   const note = effect.position < 0 ? say("{change} nats when silenced", { change }) : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
   return { colour, ink: inkOn(colour), note, decides: effect.position >= 0 };
-}
-
-/** The changed heads in words, for a report. */
-function changesSentence({ ablated, uniform, positions }) {
-  const named = (heads) => heads.map(({ kind, layer, head }) => `${namesOf(kind).title}, ${mapName(layer, head)}`).join("; ");
-  const parts = [ablated.length ? say("Silenced heads: {heads}.", { heads: named(ablated) }) : "",
-    uniform.length ? say("Uniform heads: {heads}.", { heads: named(uniform) }) : "", positions ? "" : say("The positional encoding is left out.")];
-  return parts.filter(Boolean).join(" ") || say("No head was changed.");
 }
 
 function paintedSentence(cells) {

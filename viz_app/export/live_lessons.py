@@ -7,6 +7,7 @@ its checkpoint. The other steps are only counted.
 import re
 from collections.abc import Collection
 from dataclasses import asdict, fields, is_dataclass
+from math import ceil
 
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.course.catalogue import LESSONS, TOUR
@@ -56,9 +57,10 @@ def is_live(step: Step, checkpoints: Collection[str]) -> bool:
 
 
 def offered(checkpoints: Collection[str]) -> list[tuple[Lesson, tuple[Step, ...]]]:
-    """The lessons of which a site has at least one step; the tour is the last."""
-    found = [(lesson, live_steps(lesson, checkpoints)) for lesson in (*LESSONS, TOUR)]
-    return [(lesson, steps) for lesson, steps in found if steps]
+    """All lessons with the steps that a site has; the tour is the last. None if the site has no step of the lessons."""
+    found = [(lesson, live_steps(lesson, checkpoints)) for lesson in LESSONS]
+    tour = live_steps(TOUR, checkpoints)
+    return [*found, *([(TOUR, tour)] if tour else [])] if any(steps for _, steps in found) else []
 
 
 def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
@@ -71,7 +73,7 @@ def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
         {
             "name": lesson.name,
             "number": LESSONS.index(lesson) + 1 if lesson in LESSONS else 0,
-            "minutes": lesson.minutes,
+            "minutes": ceil(lesson.minutes * len(steps) / len(lesson.steps)),
             "only_in_app": len(lesson.steps) - len(steps),
             "steps": [described(lesson, step) for step in steps],
         }

@@ -8,16 +8,19 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
-from viz_app.export.site_scripts import LIVE, joined, minified, modules, numbered, texts_of
+from viz_app.export.site_scripts import LIVE, Form, joined, minified, modules, numbered, shared_names, texts_of
 
-__all__ = ["POLICY", "code_of_page", "compact", "data_block", "one_file", "page", "style"]
+__all__ = ["POLICY", "PageCode", "code_of_page", "compact", "data_block", "lesson_style", "one_file", "page", "style"]
 
 RECURRENT = "engine/network/recurrent.js"
+REPORT = "report_texts.js"  # what only a report shows
+LESSONS = "course/course.js"  # the module from which a site loads the lessons
 # The pages show translators, and translate with greedy search.
 UNUSED = frozenset(
     {
@@ -31,6 +34,7 @@ CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
+NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
 STYLES = (*COMPONENT_STYLES, "chips.css")
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
@@ -44,29 +48,47 @@ def page(policy: str, **parts: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: named[match[1]], template)
 
 
-def one_file(blocks: Mapping[str, str], *, about: str, report: bool = False, recurrent: bool = True) -> str:
+@dataclass(frozen=True, kw_only=True)
+class PageCode:
+    """The scripts of a page, and its words: language → texts. The scripts name each text by its number in these lists.
+
+    Attributes:
+        script: The one script of the page.
+        lessons: The script that it loads with the first lesson; "" where it has no lessons, or holds their code.
+        words: Language → texts.
+    """
+
+    script: str
+    lessons: str
+    words: Mapping[str, list[str]]
+
+
+def one_file(
+    blocks: Mapping[str, str], *, about: str, form: Form, recurrent: bool = True, lessons: bool = False
+) -> str:
     """The page as one HTML file, which opens from a disk and asks nobody for anything.
 
     Args:
         blocks: The names of the data and their JSON, see `data_block`.
         about: The elements that describe the page.
-        report: The page shows recorded answers.
+        form: Of the page: "file" or "report".
         recurrent: A checkpoint may be a recurrent network.
+        lessons: The page has lessons.
     """
-    policy, head, script, icon = frame(report=report, recurrent=recurrent)
+    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons)
     body = "\n".join((*(data_block(name, text) for name, text in blocks.items()), script))
     return page(policy, about=about, head=head, body=body, icon=icon)
 
 
 @cache
-def frame(*, report: bool, recurrent: bool) -> tuple[str, str, str, str]:
+def frame(form: Form, *, recurrent: bool, lessons: bool) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    script = code_of_page(report=report, recurrent=recurrent)[0].replace("</", "<\\/")
+    script = code_of_page(form, recurrent=recurrent, lessons=lessons).script.replace("</", "<\\/")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
     policy = common.format(style="'unsafe-inline'", script=f"'sha256-{digest}'")
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("icon.svg").encode()).decode()
-    head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}</style>'
+    head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
 
 
@@ -80,26 +102,40 @@ def compact(value: object) -> str:
 
 
 @cache
-def code_of_page(*, report: bool = False, recurrent: bool = True) -> tuple[str, Mapping[str, list[str]]]:
-    """The script of the page, without what it cannot use, and its words: language → texts.
-
-    The script names each text by its number in these lists.
+def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool = False) -> PageCode:
+    """The code of a page, without what it cannot use.
 
     Args:
-        report: The page shows recorded answers.
+        form: Of the page.
         recurrent: A checkpoint may be a recurrent network.
+        lessons: The page has lessons.
     """
-    scripts = modules("script.js", without=UNUSED if recurrent else UNUSED | {RECURRENT}, report=report)
-    texts = texts_of(scripts)
+    left_out = {RECURRENT: not recurrent, "lessons.js": not lessons, REPORT: form != "report"}
+    without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
+    scripts = modules("script.js", without=without, form=form)
+    own = lessons and form == "site"  # the lessons are a script of their own
+    others = modules(LESSONS, without=without.union(scripts), form=form) if own else {}
+    texts, shared = texts_of(scripts | others), shared_names(others, scripts)
     words = {code: [catalogue(code).text(text) for text in texts] for code in LANGUAGES}
     offered = [code for code in LANGUAGES if sum(map(str.__eq__, words[code], texts)) < 0.1 * len(texts)]
-    return minified(numbered(joined(scripts), texts)), {code: words[code] for code in (ENGLISH, *offered)}
+    script = joined(scripts, exported=shared)
+    second = joined(others, exported={"Course": "Course"}, given=shared, source="../app.js") if own else ""
+    return PageCode(
+        script=minified(numbered(script, texts)),
+        lessons=minified(numbered(second, texts)),
+        words={code: words[code] for code in (ENGLISH, *offered)},
+    )
+
+
+def lesson_style() -> str:
+    """The style sheet of the lessons."""
+    return minified((LIVE / "course" / "course.css").read_text(encoding="utf-8"), "text/css")
 
 
 def style(script: str) -> str:
     """The style sheets of the components and of the page, without rules for classes that the script does not name."""
     sheets = asset(*STYLES) + (LIVE / "live.css").read_text(encoding="utf-8")
-    named = set(re.findall(r"[\w-]+", script + (LIVE / "index.html").read_text(encoding="utf-8")))
+    named = set(NAMED.findall(script + (LIVE / "index.html").read_text(encoding="utf-8")))
 
     def used(rule: re.Match[str]) -> str:
         selectors = [one for one in SELECTOR_END.split(rule[1]) if named.issuperset(CLASS.findall(one))]

@@ -88,9 +88,9 @@ def report(
         "made": origin,
         "note": note,
     }
-    site = {"checkpoints": [listed(translation, text, name)], "words": code_of_page(report=True)[1], "report": opening}
+    site = {"checkpoints": [listed(translation, text, name)], "words": code_of_page("report").words, "report": opening}
     recorded = {"info": info(translation, sizes), "runs": runs_of(translation, changed, forced_code)}
-    return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, report=True)
+    return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, form="report")
 
 
 def code_of(forced: Mapping[int, int]) -> str:

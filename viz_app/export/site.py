@@ -19,7 +19,8 @@ from viz_app.components.bundle import asset
 from viz_app.content.catalogues import ENGLISH
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
-from viz_app.export.live_page import POLICY, code_of_page, compact, data_block, one_file, page, style
+from viz_app.export.live_lessons import live_lessons, live_texts
+from viz_app.export.live_page import POLICY, code_of_page, compact, data_block, lesson_style, one_file, page, style
 from viz_app.export.site_scripts import LIVE, minified
 
 __all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
@@ -32,6 +33,12 @@ DESCRIPTION = (
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
+HEAD = (
+    '<link rel="icon" href="icon.svg">\n<link rel="manifest" href="manifest.webmanifest">\n'
+    '<meta name="worker" content="app.js">\n<meta name="offline" content="offline-worker.js">\n'
+    '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
+)
+LESSON_FILES = {"lessons": "course/lessons.json", "style": "course/style.css"}
 MAX_SENTENCES = 4  # of a batch, as in the app
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
@@ -113,24 +120,34 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
     """All files of a site: path → contents. The page works below any address of a web server."""
-    script, words = code_of_page(recurrent=has_recurrent(checkpoints))
-    files = {"app.js": script.encode(), "style.css": style(script).encode(), "icon.svg": asset("icon.svg").encode()}
+    names = [one.name for one in checkpoints]
+    lessons = live_lessons(names)
+    code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons))
+    files = {
+        "app.js": code.script.encode(),
+        "style.css": style(code.script).encode(),
+        "icon.svg": asset("icon.svg").encode(),
+    }
     for one in checkpoints:
         for file in (*CHECKPOINT_FILES.values(), CARD):
             if (one.folder / file).is_file():
                 files[f"checkpoints/{one.name}/{file}"] = (one.folder / file).read_bytes()
-    named = {code: f"words/{code}.json" for code in words if code != ENGLISH}
-    files |= {name: compact(words[code]).encode() for code, name in named.items()}
-    listed = [one.listed(source=f"checkpoints/{one.name}") for one in checkpoints]
-    site = {"checkpoints": listed, "words": {ENGLISH: words[ENGLISH], **named}}
-    head = (
-        '<link rel="icon" href="icon.svg">\n<link rel="manifest" href="manifest.webmanifest">\n'
-        '<meta name="worker" content="app.js">\n<meta name="offline" content="offline-worker.js">\n'
-        '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
-    )
+    named = {language: f"words/{language}.json" for language in code.words if language != ENGLISH}
+    files |= {name: compact(code.words[language]).encode() for language, name in named.items()}
+    site: dict[str, object] = {
+        "checkpoints": [one.listed(source=f"checkpoints/{one.name}") for one in checkpoints],
+        "words": {ENGLISH: code.words[ENGLISH], **named},
+    }
+    if lessons:
+        texts = {language: f"course/texts-{language}.json" for language in code.words}
+        site["course"] = {**LESSON_FILES, "texts": texts}
+        files["course/course.js"] = code.lessons.encode()
+        files[LESSON_FILES["style"]] = lesson_style().encode()
+        files[LESSON_FILES["lessons"]] = compact(lessons).encode()
+        files |= {name: compact(live_texts(names, language)).encode() for language, name in texts.items()}
     policy = POLICY.format(style="'self' 'unsafe-inline'", script="'self'")
     body = data_block("site", compact(site))
-    html = page(policy, about=f"{DESCRIPTION}\n{GENERATOR}", head=head, body=body, icon="icon.svg")
+    html = page(policy, about=f"{DESCRIPTION}\n{GENERATOR}", head=HEAD, body=body, icon="icon.svg")
     files["index.html"] = html.encode()
     files["manifest.webmanifest"] = compact(manifest()).encode()
     version = hashlib.sha256(b"".join(name.encode() + files[name] for name in sorted(files))).hexdigest()[:16]
@@ -144,12 +161,18 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
 
 def site_file(checkpoints: Sequence[Published]) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    recurrent = has_recurrent(checkpoints)
-    listed, words = [one.listed(source="") for one in checkpoints], code_of_page(recurrent=recurrent)[1]
-    blocks = {"site": compact({"checkpoints": listed, "words": words})}
+    names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
+    lessons = live_lessons(names)
+    code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons))
+    site: dict[str, object] = {"checkpoints": [one.listed(source="") for one in checkpoints], "words": code.words}
+    if lessons:
+        texts = {language: live_texts(names, language) for language in code.words}
+        site["course"] = {"lessons": lessons, "style": "", "texts": texts}
+    blocks = {"site": compact(site)}
     for one in checkpoints:
         blocks |= {f"{part}-{one.name}": zipped(one.file(part)) for part in CHECKPOINT_FILES}
-    return one_file(blocks, about=f"{DESCRIPTION}\n{GENERATOR}", recurrent=recurrent).encode()
+    about = f"{DESCRIPTION}\n{GENERATOR}"
+    return one_file(blocks, about=about, form="file", recurrent=recurrent, lessons=bool(lessons)).encode()
 
 
 def has_recurrent(checkpoints: Sequence[Published]) -> bool:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 import minify
 
@@ -17,39 +19,47 @@ from model.config.paths import HOME
 from viz_app.components.bundle import ASSETS
 from viz_app.components.words import SAY, marked_in
 
-__all__ = ["LIVE", "exports_of", "joined", "minified", "modules", "numbered", "texts_of"]
+__all__ = ["LIVE", "Form", "exports_of", "joined", "minified", "modules", "numbered", "shared_names", "texts_of"]
 
 LIVE = HOME / "live"
 OWN = {"assets/bridge.js": "bridge.js"}  # the page around the components is another one than that of the app
 # A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
 IN_REPORT = {"opening.js": "recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
+EMPTY: Mapping[str, str] = MappingProxyType({})
+Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
+# What takes the place of a module. One file holds the code of the lessons too.
+INSTEAD: Mapping[Form, Mapping[str, str]] = {
+    "site": OWN,
+    "file": OWN | {"lessons.js": "held_lessons.js"},
+    "report": OWN | IN_REPORT,
+}
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
 DECLARED = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:async )?function\*? (\w+)\((?:.*\}\n|.*\{\n(?:(?!\}).*\n)*\}\n)", re.MULTILINE)
 
 
-def source_of(name: str, *, report: bool) -> str:
-    """The text of a module by its path in a site or in a report, without the comments between its lines."""
-    own = (OWN | IN_REPORT if report else OWN).get(name, name)
+def source_of(name: str, form: Form) -> str:
+    """The text of a module by its path in a page, without the comments between its lines."""
+    own = INSTEAD[form].get(name, name)
     folder, file = (ASSETS, Path(own).name) if own.startswith("assets/") else (LIVE, own)
     return COMMENT.sub("", (folder / file).read_text(encoding="utf-8"))
 
 
 @cache
-def modules(name: str, *, without: frozenset[str] = frozenset(), report: bool = False) -> Mapping[str, str]:
-    """A module and all that it imports: path in a site → text, each after those that it imports.
+def modules(name: str, *, without: frozenset[str] = frozenset(), form: Form = "site") -> Mapping[str, str]:
+    """A module and all that it imports: path in a page → text, each after those that it imports.
 
     Args:
-        name: Its path in a site.
+        name: Its path in a page.
         without: Modules that are left out.
-        report: The page is a report, which shows recorded answers.
+        form: Of the page.
     """
     found: dict[str, str] = {}
 
     def add(one: str) -> None:
         if one not in found and one not in without:
-            text = source_of(one, report=report)
+            text = source_of(one, form)
             for _, other in imports_of(one, text):
                 add(other)
             found[one] = text
@@ -58,20 +68,32 @@ def modules(name: str, *, without: frozenset[str] = frozenset(), report: bool = 
     return found
 
 
-def joined(scripts: Mapping[str, str]) -> str:
+def joined(
+    scripts: Mapping[str, str],
+    *,
+    exported: Mapping[str, str] = EMPTY,
+    given: Mapping[str, str] = EMPTY,
+    source: str = "",
+) -> str:
     """Modules as one script with one scope, so that no import remains, and a minifier can rename everything.
 
     A module has the scope of a function if one of its own names is also that of another module. Exported names are
     different in all modules. What only modules that are left out define is undefined.
+
+    Args:
+        scripts: Path → text, as `modules` gives them.
+        exported: What the script exports for another one: the name there → its name here.
+        given: What another script exports, in the same form.
+        source: The address of that script.
     """
-    exported = {name: exports_of(name, text) for name, text in scripts.items()}
-    taken = {one for names in exported.values() for one in names}
+    names_of = {name: exports_of(name, text) for name, text in scripts.items()}
+    taken = {*given.values(), *(one for names in names_of.values() for one in names)}
     parts = []
     for name, text in scripts.items():
         own = private_names(text)
         code = plain(name, IMPORT.sub("", text))
         if own & taken:
-            names = ",".join(exported[name])
+            names = ",".join(names_of[name])
             code = f"const[{names}]=(()=>{{\n{code}\nreturn[{names}]}})();\n"
         taken |= own
         parts.append(code)
@@ -81,9 +103,21 @@ def joined(scripts: Mapping[str, str]) -> str:
         for names, other in imports_of(name, text)
         if other not in scripts
         for one in names
+        if one not in given.values()
     }
     script = "".join([f"let {','.join(sorted(missing))};\n" if missing else "", *parts])
-    return f"(() => {{\n{without_unused(script)}}})();\n"
+    imported = ",".join(f"{name} as {own}" for name, own in given.items())
+    begin, end = f'import{{{imported}}}from"{source}";\n' if given else "", ""
+    if exported:
+        begin, end = f"{begin}export const[{','.join(exported)}]=", f"return[{','.join(exported.values())}];\n"
+    return f"{begin}(() => {{\n{without_unused(script + end)}}})();\n"
+
+
+def shared_names(scripts: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """What some modules import from modules of another script: a short name for its export → the name."""
+    imported = (pair for name, text in scripts.items() for pair in imports_of(name, text))
+    names = sorted({one for names, other in imported if other in others for one in names})
+    return {f"s{number}": name for number, name in enumerate(names)}
 
 
 def imports_of(name: str, text: str) -> list[tuple[list[str], str]]:

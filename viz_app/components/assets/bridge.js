@@ -57,6 +57,23 @@ export function keyAround(element) {
   return [...names].find((name) => name.startsWith(KEY_CLASS))?.slice(KEY_CLASS.length) ?? "";
 }
 
+/**
+ * Give every chart, and every frame in which BertViz draws, a menu. A frame is there before its drawing.
+ * @param {(picture: () => Element) => Element} menuOf
+ */
+export function addMenusToPictures(menuOf) {
+  for (const chart of document.querySelectorAll(`${PLOTLY.chart}:has(${PLOTLY.drawing}):not(:has(> .hl-save))`)) chart.append(menuOf(() => chart));
+  for (const frame of document.querySelectorAll(`${STREAMLIT.frame}:not(:has(+ .hl-save))`)) frame.after(menuOf(() => frame));
+}
+
+/** The picture at a place, which may be a frame with a picture; null while it is not drawn. @param {any} place */
+export function pictureIn(place) {
+  if (place.localName !== "iframe") return place;
+  const picture = place.contentDocument?.querySelector("svg") ?? null;
+  if (picture) picture.dataset.title = place.title;
+  return picture;
+}
+
 /** Whether a popover, a dialog or a list is open over the page. */
 export function hasOverlay() {
   return document.querySelector(`${STREAMLIT.popover}, [role=dialog], [role=listbox]`) !== null;

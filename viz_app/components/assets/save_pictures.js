@@ -1,6 +1,6 @@
 // Saves pictures as files, in the browser. It adds the menu "Save picture" to every chart, and saves what a menu asks for.
 import { announce } from "./announcer.js";
-import { PLOTLY, STREAMLIT, keyAround } from "./bridge.js";
+import { STREAMLIT, addMenusToPictures, keyAround, pictureIn } from "./bridge.js";
 import { capitalized } from "./format.js";
 import { component } from "./mounting.js";
 import { onPage, onPageChange } from "./page_events.js";
@@ -32,16 +32,13 @@ export default component(() => {
   let facts = [], titles = {};
 
   function addMenus() {
-    for (const chart of document.querySelectorAll(`${PLOTLY.chart}:has(${PLOTLY.drawing}):not(:has(> .hl-save))`))
-      chart.append(saveMenu(() => chart));
+    addMenusToPictures(saveMenu);
     for (const chips of document.querySelectorAll(".hl-lined:not(:has(.hl-save))"))
       chips.querySelector(".hl-row + .hl-row")?.append(saveMenu(() => chips));
-    // BertViz draws in a frame. The frame is there before its drawing.
-    for (const frame of document.querySelectorAll(`${STREAMLIT.frame}:not(:has(+ .hl-save))`)) frame.after(saveMenu(() => frame));
   }
 
   async function save({ detail: { picture: place, format } }) {
-    const picture = place.localName === "iframe" ? pictureInFrame(place) : place;
+    const picture = pictureIn(place);
     if (!picture) return announce(say("The picture is not drawn yet. Save it when you can see it."));
     const title = titleOf(picture, titles), day = new Date().toLocaleDateString("sv"); // Swedish dates are 2025-12-31
     const drawing = await standaloneSvg(picture, title, [...facts, [say("Date"), say("{day}, made with Headlight", { day })]]);
@@ -63,12 +60,6 @@ export default component(() => {
     stop: () => { for (const stop of stops) stop(); },
   };
 });
-
-function pictureInFrame(frame) {
-  const picture = frame.contentDocument?.querySelector("svg");
-  if (picture) picture.dataset.title = frame.title;
-  return picture;
-}
 
 /** The title of a picture: that of its chart, or its description for people who cannot see it. */
 function titleOf(picture, titles) {

@@ -1,0 +1,285 @@
+// The lessons of a site: the open step, the visitor's answers, and what the visitor's own run says about them.
+import { draw, el } from "../assets/dom.js";
+import { say } from "../assets/words.js";
+import { readAddress, writeAddress } from "../choices.js";
+import { unmount } from "../controls.js";
+import { contentOf } from "../held.js";
+import { PAGES } from "../pages.js";
+import { CHECKS } from "./checks.js";
+import { drawList } from "./lesson_list.js";
+import { fits, forgetProgress, keepPlace, keepRecord, keptPlace, onProgress, readProgress } from "./progress.js";
+import { fillTexts } from "./rich.js";
+import { Situation } from "./situation.js";
+import { describedStrip } from "./strip.js";
+import { markTarget } from "./target.js";
+
+/**
+ * @typedef {import("../app.js").App} App
+ * @typedef {import("../choices.js").Choices} Choices
+ * @typedef {import("./progress.js").Answer} Answer
+ * @typedef {{ name: string, page: string, choices: Choices, answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
+ *   figures: Record<string, number>, target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[] }} Step As viz_app/export/live_lessons.py writes it.
+ * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson The tour has the number 0.
+ * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[], outcomes: Record<string, string>, source: string }} StepText As HTML.
+ * @typedef {{ title: string, goal: string, steps: Record<string, StepText> }} LessonText
+ * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened
+ * @typedef {{ right: boolean, outcome: string, values: import("./rich.js").Values }} Verdict
+ */
+
+const OUTSIDE = ["lang", "lesson"]; // choices that a lesson neither sets nor restores
+
+export class Course {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {Lesson[]} */
+    this.lessons = [];
+    /** @type {Record<string, LessonText>} */
+    this.texts = {};
+    this.language = "";
+    /** @type {Map<string, Step>} By name in links. */
+    this.steps = new Map();
+    /** @type {import("./progress.js").Progress} */
+    this.progress = {};
+    /** @type {Opened | null} */
+    this.opened = null;
+    this.unknown = ""; // name in a link that no step has
+    /** @type {Map<string, number>} Step → how many hints are shown. */
+    this.hints = new Map();
+    /** @type {Set<string>} Steps whose page has appeared. */
+    this.revealed = new Set();
+    /** @type {Map<string, string>} Step → the text of the page when the visitor chose a token. */
+    this.about = new Map();
+    /** @type {Map<string, string>} What the visitor has typed in the open step. */
+    this.drafts = new Map();
+    /** @type {Token[] | null} The tokens that the visitor chooses from. */
+    this.tokens = null;
+    /** @type {{ verdict?: Verdict, note?: string } | null} What the run says about the latest answer. */
+    this.outcome = null;
+    onProgress(() => { this.progress = readProgress(this.steps); app.redraw(); });
+  }
+
+  /** Before a page is drawn: read what the lessons need, and open the step that the link names. */
+  async follow() {
+    await this.read();
+    const { app } = this, name = app.choices.lesson ?? "";
+    if (name === (this.opened?.link ?? "")) return;
+    const found = this.stepOf(name), alone = Object.keys(app.choices).every((one) => OUTSIDE.includes(one));
+    if (found && alone && name !== this.opened?.link) return this.begin(found.link);
+    this.show(found);
+    if (name && !found) [this.unknown, app.choices] = [name, { ...app.choices, lesson: "" }];
+    else if (found) app.choices = { ...app.choices, lesson: found.link };
+  }
+
+  async read() {
+    const { course } = this.app.site, { language } = this.app;
+    if (!this.lessons.length) {
+      this.lessons = await contentOf(course.lessons);
+      this.steps = new Map(this.lessons.flatMap((lesson) => lesson.steps.map((step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
+      this.progress = readProgress(this.steps);
+      this.revealed = new Set(Object.keys(this.progress));
+      await loadStyle(course.style);
+    }
+    if (this.language === language) return;
+    this.texts = await contentOf(course.texts[language]);
+    this.language = language;
+  }
+
+  /** The step that a link names; the name of a lesson alone means its first step. @param {string} name @returns {Opened | null} */
+  stepOf(name) {
+    const [own, part] = name.split(".", 2), lesson = this.lessons.find((one) => one.name === own);
+    const step = part === undefined ? lesson?.steps[0] : lesson?.steps.find((one) => one.name === part);
+    return lesson && step ? { lesson, step, link: linkOf(lesson, step) } : null;
+  }
+
+  /** @param {Opened | null} found */
+  show(found) {
+    [this.opened, this.unknown, this.outcome, this.tokens] = [found, "", null, null];
+    this.drafts.clear();
+  }
+
+  /** Open a step. @param {string} name Of the step in links. @param {{ ownPlace?: boolean }} [options] With the text of the step, also where the visitor has typed another. */
+  begin(name, { ownPlace = false } = {}) {
+    const found = this.stepOf(name), { app } = this;
+    if (!found) return;
+    const text = ownPlace ? "" : this.ownText(found.step);
+    if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
+    this.show(found);
+    app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page });
+    scrollTo(0, 0);
+  }
+
+  /** Restore what the visitor had before the lesson. @param {string} [page] To open; "" for the page from before. */
+  leave(page = "") {
+    const { app } = this, place = keptPlace(), before = place ? readAddress(place, app.pages) : { page: app.page, choices: {} };
+    keepPlace("");
+    this.show(null);
+    app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" }, { page: page || before.page });
+  }
+
+  /** All choices of the visitor, without a value. @returns {any} */
+  cleared() {
+    return Object.fromEntries(Object.keys(this.app.choices).filter((one) => one !== "lang").map((one) => [one, undefined]));
+  }
+
+  /** The text that the visitor typed in the open step, if another step can use it; else "". @param {Step} step */
+  ownText(step) {
+    const last = this.opened?.step.choices, { text = "", checkpoint } = this.app.choices;
+    if (!last || !step.any_sentence || checkpoint !== last.checkpoint || checkpoint !== step.choices.checkpoint) return "";
+    return text !== last.text ? text.trim() : "";
+  }
+
+  /** The step so many steps after the open one, as links name it; "" outside the lesson. @param {number} distance */
+  after(distance) {
+    const { lesson, step } = /** @type {Opened} */ (this.opened), other = lesson.steps[lesson.steps.indexOf(step) + distance];
+    return other ? linkOf(lesson, other) : "";
+  }
+
+  /** Whether the page shows exactly the place of the open step. */
+  get isUnchanged() {
+    const { choices } = this.app, own = this.opened?.step.choices ?? {};
+    return Object.keys(own).every((name) => choices[name] === own[name]) && !["text", "intervention", "forced"].some((name) => choices[name] && !own[name]);
+  }
+
+  /** Whether the page of the open step is that of the address. */
+  get isHere() {
+    return this.opened?.step.page === this.app.page;
+  }
+
+  /** What takes the place of a page that waits for an answer; null where the page is shown. */
+  get hidden() {
+    const waits = this.opened && this.isHere && this.opened.step.answer.form !== "action" && !this.revealed.has(this.opened.link);
+    return waits ? { asksForText: false, show: drawHidden } : null;
+  }
+
+  /** The strip above the page; null without a lesson. */
+  strip() {
+    if (this.opened) return describedStrip(this);
+    return this.unknown ? el("section", { class: "lesson" }, [
+      el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
+      el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown })),
+    ]) : null;
+  }
+
+  /** After the strip is drawn. */
+  fill() {
+    fillTexts(this.app.main, this.app.language);
+  }
+
+  /** The tokens of the run that the visitor can choose from; null where the answer is none. @param {Step} step */
+  async tokensOf({ answer: { form, side } }) {
+    if (form !== "one_token") return null;
+    const { source, written } = await this.situation().translation();
+    return side === "reads" ? source : written;
+  }
+
+  situation() {
+    return new Situation({ app: this.app, step: /** @type {Opened} */ (this.opened).step });
+  }
+
+  /** The page Lessons. @param {Element} root */
+  drawList(root) {
+    drawList(root, this);
+    this.fill();
+  }
+
+  /** After the page: the tokens to choose from, and what the run says about the answer. */
+  async judge() {
+    if (!this.opened || !this.isHere) return;
+    const { app } = this, { run } = app, { step, link, lesson } = this.opened, record = this.progress[link];
+    markTarget(step, !this.hidden && (!step.puzzle || this.hints.get(link) === this.textOf(lesson, step).hints.length));
+    const tokens = await this.tokensOf(step);
+    if (run !== app.run) return;
+    const isNew = tokens !== this.tokens, before = JSON.stringify(this.outcome);
+    this.tokens = tokens;
+    if (isNew) this.draw();
+    if (this.hidden || (step.answer.form !== "action" && !record)) return;
+    const outcome = await this.outcomeOf(record?.answer ?? null);
+    if (run !== app.run) return;
+    this.outcome = outcome;
+    if (outcome.verdict?.right && !record?.right) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
+    if (JSON.stringify(outcome) !== before) this.draw();
+  }
+
+  /** Draw the strip again. The page below it stays. */
+  draw() {
+    this.app.drawFrame();
+    this.app.finish();
+  }
+
+  /** @param {Answer} answer @returns {Promise<{ verdict?: Verdict, note?: string }>} */
+  async outcomeOf(answer) {
+    const { lesson, step, link } = /** @type {Opened} */ (this.opened);
+    if (step.answer.form === "one_token" && !this.isAboutThisRun(link, Number(answer))) return { note: say("The sentence has changed. Answer again.") };
+    try {
+      return { verdict: await CHECKS[lesson.name][step.name](this.situation(), answer, step) };
+    } catch (error) {
+      if (/** @type {any} */ (error)?.code === "cancelled") throw error;
+      console.error(error);
+      return { note: say("The answer could not be checked.") };
+    }
+  }
+
+  /** Whether a token that the visitor chose is one of this run, and not of an earlier sentence. @param {string} link @param {number} answer */
+  isAboutThisRun(link, answer) {
+    return (this.about.get(link) ?? this.app.text) === this.app.text && answer < (this.tokens?.length ?? 0);
+  }
+
+  /** Note an answer to the open step. @param {Answer} answer */
+  answer(answer) {
+    const { step, link } = /** @type {Opened} */ (this.opened), before = this.progress[link];
+    if (!fits(step.answer, answer)) return;
+    this.about.set(link, this.app.text);
+    this.outcome = null;
+    this.note(link, { first: before ? before.first : answer, answer, right: before?.right ?? false });
+    this.revealed.add(link);
+    this.app.redraw();
+  }
+
+  /** @param {string} link @param {import("./progress.js").LessonRecord} record */
+  note(link, record) {
+    this.progress = { ...this.progress, [link]: record };
+    keepRecord(link, record);
+  }
+
+  /** Show one hint more. The last one shows the page. */
+  hint() {
+    const { lesson, step, link } = /** @type {Opened} */ (this.opened), { hints } = this.textOf(lesson, step), shown = Math.min((this.hints.get(link) ?? 0) + 1, hints.length);
+    this.hints.set(link, shown);
+    if (shown === hints.length) this.revealed.add(link);
+    this.app.redraw();
+  }
+
+  /** @param {Lesson} lesson @param {Step} step */
+  textOf(lesson, step) {
+    return this.texts[lesson.name].steps[step.name];
+  }
+
+  forget() {
+    forgetProgress();
+    this.progress = {};
+    for (const kept of [this.hints, this.revealed, this.about]) kept.clear();
+    this.app.redraw();
+  }
+}
+
+/** In the place of a page that waits for an answer. @param {Element} root */
+async function drawHidden(root) {
+  unmount(root);
+  draw(root, [el("p", { class: "caption" }, say("Answer first. Then the picture appears."))]);
+}
+
+/** The name of a step in links: "query-key-value.scale". @param {Lesson} lesson @param {Step} step */
+export function linkOf(lesson, step) {
+  return `${lesson.name}.${step.name}`;
+}
+
+/** @param {string} address "" where the page holds the styles of the lessons. */
+async function loadStyle(address) {
+  if (!address) return;
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(address, document.baseURI).href });
+  await new Promise((done) => {
+    link.onload = link.onerror = done;
+    document.head.append(link);
+  });
+}

@@ -1,0 +1,50 @@
+// The list of lessons, with the visitor's progress.
+import { draw, el } from "../assets/dom.js";
+import { say } from "../assets/words.js";
+import { button } from "../controls.js";
+import { rich } from "./rich.js";
+
+/**
+ * @typedef {import("./course.js").Course} Course
+ * @typedef {import("./course.js").Lesson} Lesson
+ */
+
+/** @param {Element} root @param {Course} course */
+export function drawList(root, course) {
+  const tour = course.lessons.find(({ number }) => !number);
+  draw(root, [
+    el("p", { class: "caption" }, say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
+    el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
+    el("div", { class: "row" }, [
+      ...(tour ? [button(say("Take the tour"), () => course.begin(`${tour.name}.${tour.steps[0].name}`))] : []),
+      ...(Object.keys(course.progress).length ? [el("details", { class: "forget" }, [
+        el("summary", {}, say("Forget my progress")),
+        el("p", {}, say("Your answers are only in this browser. Remove them? This cannot be undone.")),
+        button(say("Remove my answers"), () => course.forget()),
+      ])] : []),
+    ]),
+  ]);
+}
+
+/** One lesson. Its button opens the first step without an answer. @param {Course} course @param {Lesson} lesson */
+function row(course, lesson) {
+  const { progress } = course, { title, goal } = course.texts[lesson.name], { steps, number, minutes, only_in_app: others } = lesson, all = steps.length;
+  const names = steps.map((step) => `${lesson.name}.${step.name}`), open = names.filter((name) => !progress[name]), done = all - open.length;
+  const facts = [
+    ...(all ? [say("Steps: {n}. About {minutes} minutes.", { n: all, minutes }), say("Answered: {done} of {all}.", { done, all })] : []),
+    ...(others ? [say("Steps only in the app: {n}.", { n: others })] : []),
+  ];
+  const label = done === 0 ? say("Start") : done < all ? say("Continue") : say("Again");
+  return el("li", {}, [
+    el("div", {}, [
+      el("p", {}, [rich("b", `${number}. ${title}`), el("span", {}, " "), rich("span", goal)]),
+      el("p", { class: "quiet" }, facts.join(course.language === "zh" ? "" : " ")),
+    ]),
+    ...(all ? [button(label, () => course.begin(open[0] ?? names[0]), { class: `plain${done < all ? " main" : ""}`, "aria-label": `${label}: ${textOf(title)}` })] : []),
+  ]);
+}
+
+/** A title without markup. @param {string} html */
+function textOf(html) {
+  return new DOMParser().parseFromString(html, "text/html").body.textContent ?? "";
+}

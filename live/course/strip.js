@@ -1,0 +1,94 @@
+// The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it.
+import { el } from "../assets/dom.js";
+import { say } from "../assets/words.js";
+import { button } from "../controls.js";
+import { PAGES } from "../pages.js";
+import { answerControl } from "./answers.js";
+import { rich } from "./rich.js";
+
+/**
+ * @typedef {import("./course.js").Course} Course
+ * @typedef {import("./course.js").Opened} Opened
+ * @typedef {import("../assets/dom.js").Described} Described
+ */
+
+/** @param {Course} course @returns {Described} */
+export function describedStrip(course) {
+  const { lesson, step } = /** @type {Opened} */ (course.opened), texts = course.texts[lesson.name], text = texts.steps[step.name];
+  const parts = course.isHere ? [el("div", { class: "columns" }, [
+    el("div", {}, [rich("div", text.text), ...(text.source && !course.hidden ? [rich("p", say("Source: {source}", { source: text.source }), {}, { class: "quiet" })] : [])]),
+    el("div", {}, [rich("p", text.question, {}, { class: "question" }), ...answers(course), outcome(course), ...hints(course)]),
+  ])] : [elsewhere(course)];
+  return el("section", { class: "lesson", "aria-label": say("Lesson") }, [header(course, texts.title, text.title), ...parts]);
+}
+
+/** Page, lesson and step, how far the visitor is, and the buttons for the way. */
+function header(course, title, stepTitle) {
+  const before = course.after(-1), next = course.after(1);
+  return el("div", { class: "head" }, [
+    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, PAGES[course.app.page].names().title), rich("span", say("{lesson}: {step}", { lesson: title, step: stepTitle }))]),
+    dots(course),
+    el("div", { class: "way" }, [
+      ...(course.isUnchanged ? [] : [button(say("Reset this step"), () => course.begin(course.opened.link, { ownPlace: true }), { class: "plain bare" })]),
+      button(say("Back"), () => course.begin(before), { disabled: !before }),
+      next ? button(say("Next step"), () => course.begin(next), { class: "plain main" }) : button(say("Finish"), () => course.leave("lessons"), { class: "plain main" }),
+      button(say("Leave the lesson"), () => course.leave(), { class: "plain bare" }),
+    ]),
+  ]);
+}
+
+/** One dot for each step: open, answered or right. The dot of the open step has a ring. */
+function dots({ opened: { lesson, step }, progress }) {
+  const records = lesson.steps.map((one) => progress[`${lesson.name}.${one.name}`]), right = records.filter((one) => one?.right).length;
+  const spoken = say("Step {number} of {all}. Steps with a right answer: {right}.", { number: lesson.steps.indexOf(step) + 1, all: lesson.steps.length, right });
+  return el("div", { class: "dots", role: "img", "aria-label": spoken, title: spoken }, lesson.steps.map((one, i) =>
+    el("i", { class: [records[i] ? (records[i].right ? "right" : "answered") : "open", one === step && "here", one.puzzle && "puzzle"].filter(Boolean).join(" ") })));
+}
+
+/** @param {Course} course */
+function answers(course) {
+  const { app, progress } = course, { step, link, lesson } = /** @type {Opened} */ (course.opened), { answer: form } = step;
+  const record = progress[link], about = form.form !== "one_token" || (record && course.isAboutThisRun(link, Number(record.answer)));
+  if (!app.info) return [];
+  return answerControl({
+    form, answered: record && about ? record.answer : undefined, options: course.textOf(lesson, step).options, tokens: course.tokens,
+    language: app.listed.languages[form.side === "writes" ? 1 : 0], heads: form.kind ? app.info.heads[form.kind] : undefined, drafts: course.drafts,
+    take: (answer) => course.answer(answer),
+  });
+}
+
+/** What the run says. A screen reader reads it when it changes. @param {Course} course */
+function outcome(course) {
+  const { lesson, step } = /** @type {Opened} */ (course.opened), { verdict, note } = course.outcome ?? {};
+  if (!verdict) return el("div", { class: "outcome", role: "status" }, note ? [el("p", {}, note)] : []);
+  const state = verdict.right ? "right" : step.answer.form === "action" ? "open" : "wrong", invited = invitation(course, verdict.right);
+  const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet.") }[state];
+  return el("div", { class: "outcome", role: "status" }, [
+    el("p", { class: state }, [el("b", {}, mark), el("span", {}, " "), rich("span", course.textOf(lesson, step).outcomes[verdict.outcome], verdict.values)]),
+    ...(invited ? [el("p", { class: "quiet" }, invited)] : []),
+  ]);
+}
+
+/** Let the visitor try another sentence, where the step works with it. @param {Course} course @param {boolean} right */
+function invitation({ opened, app }, right) {
+  const { lesson, step } = /** @type {Opened} */ (opened), changed = app.text !== (step.choices.text ?? app.text);
+  if (changed && !step.any_sentence) return say("This step is about its own sentence. Reset this step to see it.");
+  const invites = right && !changed && step.any_sentence && lesson.number && PAGES[app.page].asksForText !== false;
+  return invites ? say("Try it with your own sentence: type it in the field below.") : "";
+}
+
+/** The hints that the visitor has asked for, and a button for the next one. @param {Course} course */
+function hints(course) {
+  const { lesson, step, link } = /** @type {Opened} */ (course.opened), { hints: all } = course.textOf(lesson, step), given = course.hints.get(link) ?? 0;
+  const next = [say("Hint"), say("Another hint"), say("Show me")][given];
+  return [
+    el("div", { role: "status" }, given ? [el("ol", { class: "hints" }, all.slice(0, given).map((hint) => rich("li", hint)))] : []),
+    ...(given < all.length && !course.progress[link]?.right ? [button(next, () => course.hint(), { class: "plain bare hint" })] : []),
+  ];
+}
+
+/** On another page: the way back to the page of the step. @param {Course} course */
+function elsewhere({ app, opened }) {
+  const { page } = /** @type {Opened} */ (opened).step;
+  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: PAGES[page].names().title }), () => app.change({}, { page }))]);
+}
