@@ -57,7 +57,7 @@ def test_answers_survive_a_reload_and_what_another_tab_has_kept(visit: Visit) ->
 def test_leaving_restores_the_choices_from_before_a_reload(visit: Visit) -> None:
     page = visit("lessons?text=My+own+sentence.&checkpoint=everyday-en-de")
     settle(page)
-    page.locator(f".st-key-open_{LESSON.name} button").click()
+    page.locator(f".st-key-open_{LESSON.name} button").first.click()
     waits(page)
     page.reload()
     waits(page)
