@@ -76,7 +76,7 @@ CHANGED: Mapping[str, tuple[Choices, ...]] = {
     "masks-and-decoding.read-so-far": ({"step": "5"},),
     "masks-and-decoding.forced-word": ({"forced": "0.684"}, {"forced": "2.2663-4.619"}),
     "masks-and-decoding.puzzle-verb-first": (
-        *({"forced": forced} for forced in ("0.4285", "0.619", "0.341", "0.4285-1.341")),
+        *({"forced": forced} for forced in ("0.4285", "0.619", "3.364", "0.341", "0.4285-1.341")),
     ),
     "positions.black-cat": ({"text": "The boy loves the girl."},),
     "positions.puzzle-changes": ({"text": "The boy loves the girl."},),
