@@ -90,7 +90,7 @@ export class App {
 
   /** The names of the pages. */
   get pages() {
-    return this.site.report?.pages ?? Object.keys(PAGES).filter((name) => name !== "lessons");
+    return this.site.report?.pages ?? Object.keys(PAGES).filter((name) => name !== "lessons" || this.site.course);
   }
 
   /** Whether the page only shows recorded answers. */

@@ -26,6 +26,7 @@ import { markTarget } from "./target.js";
  * @typedef {{ right: boolean, outcome: string, values: import("./rich.js").Values }} Verdict
  */
 
+const PATIENCE = 500; // milliseconds until the strip shows that a check goes on
 const OUTSIDE = ["lang", "lesson"]; // choices that a lesson neither sets nor restores
 
 export class Course {
@@ -194,7 +195,7 @@ export class Course {
     this.tokens = tokens;
     if (isNew) this.draw();
     if (this.hidden || (step.answer.form !== "action" && !record)) return;
-    const outcome = await this.outcomeOf(record?.answer ?? null);
+    const outcome = await this.patiently(this.outcomeOf(record?.answer ?? null), run);
     if (run !== app.run) return;
     this.outcome = outcome;
     if (outcome.verdict?.right && !record?.right) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
@@ -205,6 +206,25 @@ export class Course {
   draw() {
     this.app.drawFrame();
     this.app.finish();
+  }
+
+  /**
+   * Wait for a check. If that takes long, the strip says so.
+   * @template T
+   * @param {Promise<T>} work
+   * @param {number} run
+   */
+  async patiently(work, run) {
+    const slow = setTimeout(() => {
+      if (run !== this.app.run || this.outcome?.verdict) return;
+      this.outcome = { note: say("Your run is being checked …") };
+      this.draw();
+    }, PATIENCE);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(slow);
+    }
   }
 
   /** @param {Answer} answer @returns {Promise<{ verdict?: Verdict, note?: string }>} */
@@ -232,7 +252,7 @@ export class Course {
     this.about.set(link, this.app.text);
     this.outcome = null;
     this.note(link, { first: before ? before.first : answer, answer, right: before?.right ?? false });
-    this.revealed.add(link);
+    this.reveal(link);
     this.app.redraw();
   }
 
@@ -242,11 +262,17 @@ export class Course {
     keepRecord(link, record);
   }
 
+  /** Show the page of a step. @param {string} link */
+  reveal(link) {
+    if (this.hidden) this.app.place().replaceChildren();
+    this.revealed.add(link);
+  }
+
   /** Show one hint more. The last one shows the page. */
   hint() {
     const { lesson, step, link } = /** @type {Opened} */ (this.opened), { hints } = this.textOf(lesson, step), shown = Math.min((this.hints.get(link) ?? 0) + 1, hints.length);
     this.hints.set(link, shown);
-    if (shown === hints.length) this.revealed.add(link);
+    if (shown === hints.length) this.reveal(link);
     this.app.redraw();
   }
 

@@ -1,10 +1,8 @@
 """A published page in a real browser: it translates as the model does, offline, from a folder or from one file."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from model.cli.main import main
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.accessibility import AXE
 from tests.conftest import BUNDLED, PATIENCE
+from tests.live.conftest import PUBLISHED, Open
 
-NAME, TEXT = "everyday-en-de", "The dog sleeps because it is tired."
+TEXT = "The dog sleeps because it is tired."
 KEPT = """async () => {
     const weights = new URL('checkpoints/everyday-en-de/model.safetensors', document.baseURI);
     return Boolean(await caches.match(document.baseURI) && await caches.match(weights));
@@ -27,62 +25,11 @@ KEPT = """async () => {
 AXE_RUN = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-Open = Callable[..., Page]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
-        pass
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A host whose subfolder `class/live` has the site, and beside it the single file."""
-    host = tmp_path_factory.mktemp("host")
-    assert main(["publish", NAME, "--out", str(host / "class" / "live")]) == 0
-    assert main(["publish", NAME, "--out", str(host / "one.html")]) == 0
-    return host
-
-
-@pytest.fixture(scope="module")
-def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
-    return load_checkpoint(BUNDLED / NAME)
-
-
-@pytest.fixture
-def visit(chromium: Browser, host: ThreadingHTTPServer) -> Iterator[Open]:
-    """Open a page of the site; it must report no problem, and ask no other address for anything."""
-    pages: list[Page] = []
-    root = f"http://127.0.0.1:{host.server_port}/class/live/"
-    problems: list[str] = []
-
-    def open_page(link: str = "", *, address: str = root, **options: object) -> Page:
-        page = chromium.new_context(**{"viewport": {"width": 1280, "height": 720}} | options).new_page()  # type: ignore[arg-type]
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
-        page.on(
-            "request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else problems.append(one.url)
-        )
-        page.goto(f"{address}{link}")
-        page.wait_for_selector("html[data-ready]")
-        pages.append(page)
-        return page
-
-    yield open_page
-    for page in pages:
-        page.context.close()
-    assert problems == []
+    return load_checkpoint(BUNDLED / PUBLISHED)
 
 
 def shown_map(page: Page) -> np.ndarray:
@@ -283,7 +230,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(visit: Open, pho
     page = visit(color_scheme="dark" if phone else "light", **PHONE if phone else {})
     page.evaluate(AXE)
     links = page.locator("nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
-    assert len(links) == 6
+    assert len(links) == 7
     for link in links:
         ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
         assert page.evaluate(AXE_RUN) == [], link

@@ -1,0 +1,65 @@
+"""A published site on a host of its own, and pages of it in Chromium."""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from model.cli.main import main
+
+PUBLISHED = "everyday-en-de"
+Open = Callable[..., Page]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
+        pass
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host whose subfolder `class/live` has the site, and beside it the single file."""
+    host = tmp_path_factory.mktemp("host")
+    assert main(["publish", PUBLISHED, "--out", str(host / "class" / "live")]) == 0
+    assert main(["publish", PUBLISHED, "--out", str(host / "one.html")]) == 0
+    return host
+
+
+@pytest.fixture(scope="session")
+def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, host: ThreadingHTTPServer) -> Iterator[Open]:
+    """Open a page of the site; it must report no problem, and ask no other address for anything."""
+    pages: list[Page] = []
+    root = f"http://127.0.0.1:{host.server_port}/class/live/"
+    problems: list[str] = []
+
+    def open_page(link: str = "", *, address: str = root, **options: object) -> Page:
+        page = chromium.new_context(**{"viewport": {"width": 1280, "height": 720}} | options).new_page()  # type: ignore[arg-type]
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+        page.on(
+            "request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else problems.append(one.url)
+        )
+        page.goto(f"{address}{link}")
+        page.wait_for_selector("html[data-ready]")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.context.close()
+    assert problems == []

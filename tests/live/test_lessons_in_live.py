@@ -1,0 +1,89 @@
+"""Lessons in a published page: a question before the page, an answer of the visitor's own run, and the way back."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import AXE
+from tests.live.conftest import Open
+from tests.live.test_page_in_chromium import AXE_RUN, PHONE, ready
+
+KEPT = "() => JSON.parse(localStorage.getItem('headlight-lessons'))"
+HOSTILE = "<img src=x onerror=alert(1)> {key} dog"
+
+
+def answer(page: Page, name: str) -> None:
+    ready(page, page.get_by_role("group", name="Your answer").get_by_role("button", name=name).click)
+
+
+def test_a_step_asks_first_and_the_own_run_answers_and_leaving_restores_the_choices(visit: Open) -> None:
+    before = f"#translate?checkpoint=everyday-en-de&text={quote('The dog sleeps.')}&layer=2&head=3&kind=encoder"
+    page = visit(before)
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("button", name="Start: Query, key, value").click()
+    strip, steps = page.locator("section.lesson"), page.locator("[data-part=steps]")
+    expect(strip.get_by_role("heading")).to_contain_text("A row of weights")
+    expect(page.locator(".page")).to_contain_text("Answer first.")
+    assert steps.count() == 0
+    assert page.locator("input[name=text]").count() == 0
+    strip.get_by_role("button", name="Hint").click()
+    expect(strip.locator("ol.hints")).to_contain_text("A weight is a share of the attention.")
+    answer(page, "The number of keys")
+    expect(strip.get_by_role("status").first).to_contain_text(
+        "Not so. In your run the weights of “Buch” add up to 1.00, over 8 keys."
+    )
+    expect(steps).to_be_visible()
+    answer(page, "Always 1")
+    expect(strip.get_by_role("status").first).to_contain_text("Right. In your run")
+    assert page.evaluate(KEPT) == {"query-key-value.row": {"first": "keys", "answer": "one", "right": True}}
+    strip.get_by_role("button", name="Next step").click()
+    expect(strip.get_by_role("heading")).to_contain_text("Query times key")
+    page.go_back()
+    page.reload()
+    expect(strip.get_by_role("status").first).to_contain_text("Right. In your run")
+    strip.get_by_role("button", name="Leave the lesson").click()
+    page.get_by_role("link", name="Translate").click()
+    expect(page.locator("[data-part=map]")).to_be_visible()
+    for choice in ("layer=2", "head=3", "kind=encoder", "text=The+dog+sleeps."):
+        assert choice in page.url
+    assert "lesson" not in page.url
+
+
+def test_a_number_is_answered_with_enter_and_a_sentence_stays_text(visit: Open) -> None:
+    page = visit("#inside?lesson=query-key-value.divide")
+    field = page.get_by_label("Your estimate, 1 to 40")
+    field.fill("32")
+    ready(page, lambda: field.press("Enter"))
+    outcome = page.locator(".lesson .outcome")
+    expect(outcome).to_contain_text("The model divides by its square root, 5.66.")
+    own = page.get_by_label("Type a sentence in English and press Enter")
+    own.fill(HOSTILE)
+    ready(page, lambda: own.press("Enter"))
+    expect(outcome).to_contain_text("5.66")
+    assert page.locator("main img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize(("language", "right"), [("zh", "正确。"), ("ko", "맞습니다.")])
+def test_a_phone_shows_a_step_in_the_language_of_its_visitor(visit: Open, language: str, right: str) -> None:
+    page = visit(f"#inside?lesson=query-key-value.row&lang={language}", color_scheme="dark", **PHONE)
+    page.evaluate(AXE)
+    assert page.evaluate(AXE_RUN) == []
+    ready(page, page.locator(".pills button").first.tap)
+    expect(page.locator(".lesson .outcome")).to_contain_text(right)
+    assert page.evaluate(AXE_RUN) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_one_file_has_lessons_and_an_unknown_step_gets_a_sentence(visit: Open, folder: Path) -> None:
+    address = (folder / "one.html").as_uri()
+    page = visit("#masks?lesson=masks-and-decoding.right-mask", address=address)
+    page.locator(".pills").get_by_role("button").first.click()
+    expect(page.locator(".lesson .outcome")).to_contain_text("Right.")
+    page = visit("#translate?lesson=no-such.step", address=address)
+    expect(page.locator("section.lesson")).to_contain_text("This page has no step “no-such.step”.")
+    assert json.loads(page.evaluate("() => localStorage.getItem('headlight-lessons') ?? '{}'")).keys() <= {
+        "masks-and-decoding.right-mask"
+    }

@@ -1,0 +1,95 @@
+"""The lessons of a site: which steps it has, their texts, and where their code is."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from model.cli.main import main
+from model.config.paths import HOME
+from tests.live.test_publish import MOST_CODE, data_of
+from viz_app.content.lesson_texts import placeholders
+from viz_app.course.catalogue import LESSONS, TOUR
+from viz_app.export.live_lessons import CHOICES, PAGES, live_lessons, live_steps, live_texts
+
+NAME = "everyday-en-de"
+MOST_LESSON_CODE = 45_000  # bytes
+LIVE = HOME / "live"
+STEPS = [
+    (lesson, step) for lesson in (*LESSONS, TOUR) for step in live_steps(lesson, {NAME, "gru-de-en", "everyday-de-en"})
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published") / "site"
+    assert main(["publish", NAME, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_a_site_has_the_steps_whose_page_and_checkpoint_it_has() -> None:
+    links = {lesson.link(step) for lesson, step in STEPS}
+    assert {"query-key-value.row", "many-heads.one-head", "masks-and-decoding.padding", "first-visit.map"} <= links
+    absent = {
+        "masks-and-decoding.tiny-fill",
+        "the-whole-layer.who-ends",
+        "why-attention.one-vector",
+        "positions.rotary",
+    }
+    assert not absent & links
+    assert "why-attention.alignment" in links
+    alone = {f"{one['name']}.{step['name']}" for one in live_lessons({NAME}) for step in one["steps"]}  # type: ignore[attr-defined]
+    assert alone == {link for link in links if not link.startswith("why-attention")}
+    counted = {str(one["name"]): one["only_in_app"] for one in live_lessons({NAME})}
+    assert counted["the-whole-layer"] == len(next(one for one in LESSONS if one.name == "the-whole-layer").steps)
+    assert live_lessons({"everyday-zh-en"}) == []
+
+
+def test_the_pages_know_every_page_choice_and_target_of_a_step() -> None:
+    forms, pages, targets = ((LIVE / name).read_text() for name in ("choices.js", "pages.js", "course/target.js"))
+    assert all(re.search(rf"^  {page}: {{", pages, re.MULTILINE) for page in PAGES)
+    for name in CHOICES:
+        assert re.search(rf"\b{name}:", forms) or name.startswith("batch_"), name
+    for lesson, step in STEPS:
+        assert not step.target or re.search(rf"\b{step.target}:", targets), lesson.link(step)
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
+def test_the_texts_of_a_step_keep_their_values_and_have_every_outcome(language: str) -> None:
+    texts = live_texts({NAME}, language)
+    for lesson, step in STEPS:
+        if lesson.name == "why-attention":
+            continue
+        text = texts[lesson.name]["steps"][step.name]  # type: ignore[index]
+        assert set(step.outcomes) <= set(text["outcomes"]), lesson.link(step)
+        assert all(
+            "script" not in html and " on" not in "".join(re.findall("<[^>]*>", html))
+            for html in text["outcomes"].values()
+        )
+    right = texts["query-key-value"]["steps"]["best-key"]["outcomes"]["right"]  # type: ignore[index]
+    assert placeholders(right) == {"key", "product", "second", "second_product"}
+
+
+def test_the_lessons_are_loaded_only_with_a_lesson_and_their_code_is_small(site: Path) -> None:
+    page, script = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "app.js"))
+    course = json.loads(data_of(page, "site"))["course"]
+    addresses = [course["lessons"], course["style"], *course["texts"].values(), "course/course.js"]
+    assert all((site / address).is_file() for address in addresses)
+    assert "course.js" not in page
+    assert script.count("./course/course.js") == 1
+    code = sum((site / "course" / name).stat().st_size for name in ("course.js", "style.css"))
+    assert code < MOST_LESSON_CODE < MOST_CODE
+
+
+def test_one_file_holds_the_lessons_and_a_site_without_steps_has_none(tmp_path: Path) -> None:
+    assert main(["publish", NAME, "--out", str(tmp_path / "one.html")]) == 0
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    course = json.loads(data_of(page, "site"))["course"]
+    assert [one["name"] for one in course["lessons"]][:2] == ["why-attention", "query-key-value"]
+    assert list(course["texts"]) == ["en", "zh", "ko"]
+    assert 'import("' not in page
+    assert "headlight-lessons" in page
+    assert main(["publish", "everyday-zh-en", "--out", str(tmp_path / "site")]) == 0
+    assert not (tmp_path / "site" / "course").exists()
+    assert "course" not in json.loads(data_of((tmp_path / "site" / "index.html").read_text(encoding="utf-8"), "site"))
