@@ -115,7 +115,7 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
     scripts = modules("script.js", without=without, form=form)
     own = lessons and form == "site"  # the lessons are a script of their own
     others = modules(LESSONS, without=without.union(scripts), form=form) if own else {}
-    texts, shared = texts_of(scripts | others), shared_names(others, scripts)
+    texts, shared = texts_of({**scripts, **others}), shared_names(others, scripts)
     words = {code: [catalogue(code).text(text) for text in texts] for code in LANGUAGES}
     offered = [code for code in LANGUAGES if sum(map(str.__eq__, words[code], texts)) < 0.1 * len(texts)]
     script = joined(scripts, exported=shared)
