@@ -4,10 +4,12 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -24,6 +26,14 @@ def no_page_fails(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """A page that fails shows a sentence and no exception; the log knows. A test that wants this clears the log."""
     yield
     assert [record.exc_text or record.getMessage() for record in caplog.records if record.name == "headlight"] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_scanned_once() -> Iterator[None]:
+    """Each new app of the harness looks for components in all installed packages, which takes longer than a page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture
