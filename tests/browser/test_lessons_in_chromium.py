@@ -106,14 +106,11 @@ def test_the_tour_is_offered_once_and_moves_nothing(visit: Visit) -> None:
     expect(offer).to_have_count(0)
     page.get_by_role("link", name="Lessons").click()
     page.get_by_role("button", name="Take the tour").click()
-    for step in TOUR.steps:
-        page.wait_for_url(f"**lesson={TOUR.link(step)}*")
-        settle(page)
-        picture = page.locator("svg.map").bounding_box()
-        assert picture
-        assert picture["y"] < 720, "the picture is on the screen"
-        page.get_by_role("button", name="Finish" if step is TOUR.steps[-1] else "Next", exact=True).click()
-    expect(heading).to_contain_text("Lessons")
+    page.wait_for_url(f"**lesson={TOUR.link(TOUR.steps[0])}*")
+    settle(page)
+    picture = page.locator("svg.map").bounding_box()
+    assert picture
+    assert picture["y"] < 720, "the picture is on the screen"
 
 
 def test_the_offer_covers_no_button_of_a_phone(visit: Visit) -> None:
