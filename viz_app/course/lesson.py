@@ -123,12 +123,13 @@ class Lesson:
     Attributes:
         name: Of its Markdown file, and in links.
         steps: In their order. The puzzles are last.
-        minutes: About how long a visitor takes alone.
+        minutes: About how long a visitor takes alone, with the puzzles: 100 words a minute, 30 seconds for a question and two
+            minutes for a puzzle.
     """
 
     name: str
     steps: tuple[Step, ...]
-    minutes: int = 15
+    minutes: int = 20
 
     def link(self, step: Step) -> str:
         """The name of a step in links: `?lesson=query-key-value.scale`."""

@@ -59,7 +59,7 @@ def end_of_tour(situation: Situation, _: Answer) -> Verdict:
 
 LESSON = Lesson(
     name="first-visit",
-    minutes=3,
+    minutes=5,
     steps=(
         Step(
             name="sentence", page="translate", choices=PLACE, answer=Action(), check=another_sentence, target="set_text"
