@@ -23,9 +23,11 @@ SAME = ("name",)  # categories that keep their words in all scenes of a story
 
 @cache
 def scenes() -> tuple[tuple[str, ...], ...]:
-    """The lines of each scene, as they are in the file."""
+    """The lines of each scene, as they are in the file. A scene that is drawn more often is there more often."""
     with SCENES.open("rb") as file:
-        return tuple(tuple(scene["lines"]) for scene in tomllib.load(file)["scene"])
+        return tuple(
+            tuple(scene["lines"]) for scene in tomllib.load(file)["scene"] for _ in range(scene.get("times", 1))
+        )
 
 
 class Words:

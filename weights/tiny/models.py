@@ -69,9 +69,9 @@ def make_model(tiny: TinyModel, tokenizer: Tokenizer, *, seed: int = 1) -> PreTr
 
 TINY: Mapping[str, TinyModel] = {
     "tiny-gpt-en": TinyModel(
-        make_tokenizer=lambda: byte_pairs(1800), make_model=gpt, masked=False, learning_rate=2e-3, rounds=100
+        make_tokenizer=lambda: byte_pairs(1800), make_model=gpt, masked=False, learning_rate=2e-3, rounds=190
     ),
     "tiny-bert-en": TinyModel(
-        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=2e-3, rounds=250
+        make_tokenizer=lambda: word_pieces(1500), make_model=bert, masked=True, learning_rate=2e-3, rounds=520
     ),
 }
