@@ -123,8 +123,8 @@ class Lesson:
     Attributes:
         name: Of its Markdown file, and in links.
         steps: In their order. The puzzles are last.
-        minutes: About how long a visitor takes alone, with the puzzles: 100 words a minute, 30 seconds for a question and two
-            minutes for a puzzle.
+        minutes: About how long a visitor takes alone, with the puzzles: 100 words a minute, 30 seconds for a question
+            and two minutes for a puzzle.
     """
 
     name: str
