@@ -19,15 +19,15 @@ STORY_BEGINNINGS = (
     "Lily is hungry. Her mother cooks soup. She puts",
 )
 STORY_MASKED = (  # {} becomes the mask token of the model
-    "When Tom and Anna went to the park, Tom gave a ball to {}. The ball was red.",
     "The dogs near the tree {} hungry.",
     "The {} near the tree are hungry.",
+    "The horse went back to its {}.",
     "Mia is hungry. {} mother cooks soup.",
-    "Ducks can {}, and birds can fly.",
+    "Dogs {}. Cats meow.",
 )
-# As `DONORS` and `MASKED_DONOR`: the other person gives the ball.
+# As `DONORS` and `MASKED_DONOR`: the other person gives the ball, and one dog is hungry.
 STORY_DONORS = {STORY_BEGINNINGS[0]: "When Tom and Anna went to the park, Anna gave a ball to"}
-STORY_MASKED_DONOR = "When Tom and Anna went to the park, Anna gave a ball to {}. The ball was red."
+STORY_MASKED_DONOR = "The dog near the tree {} hungry."
 # As `BATCHES`: texts of different lengths, so that the batch has padding.
 STORY_BATCHES = {
     "beginnings": (
