@@ -71,6 +71,27 @@ def test_gpt2_has_124_million_parameters() -> None:
     assert [answered(LESSON, "count-gpt2", number).outcome for number in (85.0, 160.0)] == ["too-low", "too-high"]
 
 
+def test_only_bert_looks_at_what_comes_after_the_gap() -> None:
+    assert right_options("gpt-and-bert") == ["bert"]
+    values = answered(LESSON, "gpt-and-bert", "bert").values
+    assert values["bert_keys"] == 10, "[CLS], seven words with the gap, the stop, [SEP]"
+    assert values["gpt_keys"] == 2, "the start token and the first word"
+    assert float(values["bert_back"]) > 0.7, "a head of BERT looks at the token before"
+    assert float(values["gpt_back"]) < 0.6, "GPT has no such head"
+    assert answered(LESSON, "gpt-and-bert", "bert", text="Mia is hungry. [MASK] mother cooks soup.").right
+    for text in ("The dogs are hungry.", "[MASK] and Anna are friends.", ""):
+        assert answered(LESSON, "gpt-and-bert", "bert", text=text).outcome == "no-gap"
+
+
+def test_bert_takes_the_number_of_the_missing_word_from_the_verb() -> None:
+    plural, single = (
+        answered(LESSON, "gpt-and-bert", "bert", text=f"The [MASK] near the tree {verb} hungry.").values
+        for verb in ("are", "is")
+    )
+    assert plural["bert_word"] != single["bert_word"]
+    assert plural["gpt_word"] == single["gpt_word"], "GPT reads only the words before"
+
+
 LIKE_GREEDY = [{"top_k": "1"}, {"temperature": "1.0", "top_p": "0.5"}, {"temperature": "1.0", "top_p": "0.05"}]
 
 

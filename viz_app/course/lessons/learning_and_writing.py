@@ -13,6 +13,7 @@ from model.inference.translation import Translation
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.page_choices import run_of, search_of
 from viz_app.course.situation import Situation
+from viz_app.course.two_models import BERT, seen_by_bert, seen_by_gpt
 from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
 from viz_app.services.loading import config_of, parameter_table, translator
 from viz_app.services.snapshots import snapshot_result_of
@@ -21,6 +22,7 @@ from viz_app.services.translations import translation_of
 __all__ = ["LESSON"]
 
 DOG, DOOR, STATION = "A brown dog is running through the snow.", "Open the door.", "Where is the station?"
+GAP = "The [MASK] near the tree are hungry."
 STEPS = (0, 250, 500, 1000, 2000, 5000, 10000)  # of the snapshots of multi30k-en-de
 BEAM, HOT, COOL, SEEDS = SearchConfig(method="beam"), 2.0, 0.5, range(10)
 MILLION = 1e6
@@ -148,6 +150,19 @@ def count_gpt2(_: Situation, answer: Answer) -> Verdict:
     return estimated(answer, total / MILLION, within=8, total=total, layers=GPT2["layers"], **parts)
 
 
+def gpt_and_bert(situation: Situation, answer: Answer) -> Verdict:
+    """Which of the two tiny models looks at the tokens after the word that it chooses."""
+    bert, gpt = seen_by_bert(situation.text), seen_by_gpt(situation.text)
+    if bert is None or gpt is None:
+        return Verdict(right=False, outcome="no-gap")
+    truth = {(True, False): "bert", (False, True): "gpt", (True, True): "both"}.get((bert.later, gpt.later), "none")
+    values: Values = {}
+    for name, one in (("bert", bert), ("gpt", gpt)):
+        values |= {f"{name}_word": one.guess.token, f"{name}_sure": one.guess.probability, f"{name}_keys": one.keys}
+        values |= {f"{name}_layer": one.place[0], f"{name}_head": one.place[1], f"{name}_back": one.weight}
+    return chosen(answer, {truth}, **values)
+
+
 def samples_like_greedy(situation: Situation, _: Answer) -> Verdict:
     search = search_of(situation)
     text = translation_of(situation.key, situation.text, *run_of(situation)).text
@@ -246,6 +261,15 @@ LESSON = Lesson(
             check=count_gpt2,
             outcomes=ESTIMATES,
             any_sentence=False,
+        ),
+        Step(
+            name="gpt-and-bert",
+            page="translate",
+            choices={"checkpoint": BERT, "text": GAP, "kind": "encoder"},
+            answer=OneOf(("both", "bert", "gpt", "none")),
+            check=gpt_and_bert,
+            outcomes=("right", "wrong", "no-gap"),
+            target="overview",
         ),
         Step(
             name="puzzle-like-greedy",
