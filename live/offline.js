@@ -6,7 +6,7 @@
  */
 export async function offerOffline(folder) {
   const address = document.querySelector("meta[name=offline]")?.getAttribute("content");
-  if (!address || !folder || !("serviceWorker" in navigator) || !location.protocol.startsWith("http")) return;
+  if (!address || !folder || !location.protocol.startsWith("http")) return;
   try {
     await navigator.serviceWorker.register(new URL(address, document.baseURI));
     const { active } = await navigator.serviceWorker.ready;

@@ -7,6 +7,7 @@ const KEPT = 24; // results
 /**
  * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
  *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it: `source` is its folder.
+ * @typedef {AbortController & { all: Promise<SilencingEffect[]> }} Measuring `all`: when every head is measured.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
 
@@ -19,7 +20,7 @@ export class Session {
     /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
     this.results = new Map();
     this.running = new AbortController();
-    /** @type {AbortController | null} Ends the measurement of all heads, which goes on while a page is read. */
+    /** @type {Measuring | null} Ends the measurement of all heads, which goes on while a page is read. */
     this.measuring = null;
     /** @type {(step: Progress) => void} Called with each token that is written. */
     this.onStep = () => {};

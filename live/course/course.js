@@ -55,8 +55,10 @@ export class Course {
     this.drafts = new Map();
     /** @type {Token[] | null} The tokens that the visitor chooses from. */
     this.tokens = null;
-    /** @type {{ verdict?: Verdict, note?: string } | null} What the run says about the latest answer. */
+    /** @type {{ verdict?: Verdict, note?: string, waits?: boolean } | null} What the run says about the latest answer. */
     this.outcome = null;
+    /** @type {[number, number] | null} How much of a long check is done, and all of it. */
+    this.checked = null;
     onProgress(() => { this.progress = readProgress(this.steps); app.redraw(); });
   }
 
@@ -95,7 +97,7 @@ export class Course {
 
   /** @param {Opened | null} found */
   show(found) {
-    [this.opened, this.unknown, this.outcome, this.tokens] = [found, "", null, null];
+    [this.opened, this.unknown, this.outcome, this.checked, this.tokens] = [found, "", null, null, null];
     this.drafts.clear();
   }
 
@@ -175,7 +177,21 @@ export class Course {
   }
 
   situation() {
-    return new Situation({ app: this.app, step: /** @type {Opened} */ (this.opened).step });
+    const { step, link } = /** @type {Opened} */ (this.opened);
+    return new Situation({ app: this.app, step, report: (done, all) => { if (this.opened?.link === link) this.showChecked(done, all); } });
+  }
+
+  /** Move the bar in the strip, without drawing the strip again. @param {number} done @param {number} all */
+  showChecked(done, all) {
+    this.checked = [done, all];
+    const bar = /** @type {HTMLProgressElement | null} */ (this.app.main.querySelector(".outcome progress"));
+    if (bar) [bar.max, bar.value] = [all, done];
+  }
+
+  /** Open the table of one head at first: the hints name its columns. */
+  openNumbers() {
+    const { page, opened, main } = this.app, table = /** @type {HTMLDetailsElement | null} */ (main.querySelector(".page .numbers"));
+    if (table && page === "inside" && !(say("Numbers") in opened)) table.open = true;
   }
 
   /** The page Lessons. @param {Element} root */
@@ -189,6 +205,7 @@ export class Course {
     if (!this.opened || !this.isHere) return;
     const { app } = this, { run } = app, { step, link, lesson } = this.opened, record = this.progress[link];
     markTarget(step, !this.hidden && (!step.puzzle || this.hints.get(link) === this.textOf(lesson, step).hints.length));
+    this.openNumbers();
     const tokens = await this.tokensOf(step);
     if (run !== app.run) return;
     const isNew = tokens !== this.tokens, before = JSON.stringify(this.outcome);
@@ -217,7 +234,7 @@ export class Course {
   async patiently(work, run) {
     const slow = setTimeout(() => {
       if (run !== this.app.run || this.outcome?.verdict) return;
-      this.outcome = { note: say("Your run is being checked …") };
+      this.outcome = { note: say("Your run is being checked …"), waits: true };
       this.draw();
     }, PATIENCE);
     try {
@@ -250,7 +267,7 @@ export class Course {
     const { step, link } = /** @type {Opened} */ (this.opened), before = this.progress[link];
     if (!fits(step.answer, answer)) return;
     this.about.set(link, this.app.text);
-    this.outcome = null;
+    [this.outcome, this.checked] = [null, null];
     this.note(link, { first: before ? before.first : answer, answer, right: before?.right ?? false });
     this.reveal(link);
     this.app.redraw();

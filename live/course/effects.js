@@ -1,6 +1,6 @@
 // What happens to a translation without some heads.
 import { noChanges } from "../changes.js";
-import { measuredEffects } from "../head_effects.js";
+import { everyHead, measuredEffects } from "../head_effects.js";
 
 /** The request for a translation without these heads. @param {Head[]} ablated */
 export function silencing(ablated) {
@@ -13,9 +13,10 @@ export function silencing(ablated) {
  * @returns {Promise<SilencingEffect[]>}
  */
 export async function allEffects(situation) {
-  const { session, text } = situation, usual = await situation.usual(), { signal } = session.running;
-  return session.kept(`all effects ${text}`, async () => {
-    const measured = [...measuredEffects(session, text)];
-    return [...measured, ...(await session.engine.silenceEachHead(usual, measured.length, { signal }))];
-  });
+  const { session, text, info } = situation, measured = measuredEffects(session, text), { length } = everyHead(info.heads);
+  if (measured.length < length) situation.report(measured.length, length); // the page draws again when there are more
+  await session.measuring?.all;
+  if (measured.length === length) return measured;
+  const { signal } = session.running, usual = await situation.usual();
+  return session.kept(`all effects ${text}`, async () => [...measured, ...(await session.engine.silenceEachHead(usual, measured.length, { signal }))]);
 }

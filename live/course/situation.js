@@ -5,8 +5,12 @@ import { noChanges, writeChanges } from "../changes.js";
 /** @typedef {import("../changes.js").Changes} Changes */
 
 export class Situation {
-  /** @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices } }} opened The page, and the step that is open. */
-  constructor({ app, step }) {
+  /**
+   * @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices }, report?: (done: number, all: number) => void }} opened
+   *   The page, the step that is open, and what is called while a long check goes on.
+   */
+  constructor({ app, step, report = () => {} }) {
+    this.report = report;
     this.session = app.session;
     this.text = app.text;
     this.choices = { ...step.choices, ...app.choices };
@@ -37,16 +41,31 @@ export class Situation {
   }
 
   /**
-   * The texts that the model writes for some sentences. They are kept as one result, so that what the page needs stays kept.
+   * The texts that the model writes for some sentences, without changes and with them.
    * @param {string[]} sentences
-   * @param {Changes} [changes]
+   * @param {Changes} changes
+   */
+  async bothTextsOf(sentences, changes) {
+    const { length } = sentences, report = (done) => this.report(done, 2 * length);
+    const usual = await this.textsOf(sentences, noChanges(), report);
+    return { usual, changed: await this.textsOf(sentences, changes, (done) => report(length + done)) };
+  }
+
+  /**
+   * They are kept as one result, so that what the page needs stays kept.
+   * @param {string[]} sentences
+   * @param {Changes} changes
+   * @param {(done: number) => void} report
    * @returns {Promise<string[]>}
    */
-  async textsOf(sentences, changes = noChanges()) {
+  async textsOf(sentences, changes, report) {
     const { session } = this, { signal } = session.running;
     return session.kept(JSON.stringify(["texts", sentences, writeChanges(changes)]), async () => {
       const texts = [];
-      for (const text of sentences) texts.push((await session.engine.translate(text, { changes }, { signal })).text);
+      for (const text of sentences) {
+        texts.push((await session.engine.translate(text, { changes }, { signal })).text);
+        report(texts.length);
+      }
       return texts;
     });
   }

@@ -59,14 +59,19 @@ function answers(course) {
 
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */
 function outcome(course) {
-  const { lesson, step } = /** @type {Opened} */ (course.opened), { verdict, note } = course.outcome ?? {};
-  if (!verdict) return el("div", { class: "outcome", role: "status" }, note ? [el("p", {}, note)] : []);
+  const { lesson, step } = /** @type {Opened} */ (course.opened), { verdict, note, waits } = course.outcome ?? {};
+  if (!verdict) return el("div", { class: "outcome", role: "status" }, note ? [el("p", {}, note), ...(waits ? [bar(course.checked, note)] : [])] : []);
   const state = verdict.right ? "right" : step.answer.form === "action" ? "open" : "wrong", invited = invitation(course, verdict.right);
   const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet.") }[state];
   return el("div", { class: "outcome", role: "status" }, [
     el("p", { class: state }, [el("b", {}, mark), el("span", {}, " "), rich("span", course.textOf(lesson, step).outcomes[verdict.outcome], verdict.values)]),
     ...(invited ? [el("p", { class: "quiet" }, invited)] : []),
   ]);
+}
+
+/** How far a check is. @param {[number, number] | null} checked null: it does not say. @param {string} name */
+function bar(checked, name) {
+  return el("progress", { "aria-label": name, ...(checked ? { max: checked[1], value: checked[0] } : {}) });
 }
 
 /** Let the visitor try another sentence, where the step works with it. @param {Course} course @param {boolean} right */

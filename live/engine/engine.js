@@ -12,6 +12,8 @@ import { KINDS } from "./trace.js";
 /** Each method of an engine, with the number of its arguments before `watching`. */
 const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 2, read: 3, classify: 2 };
 
+let writing = 0; // translations that go on
+
 /** Let the page, or the messages of a worker, have their turn. */
 function turn() {
   const { port1, port2 } = new MessageChannel();
@@ -21,9 +23,16 @@ function turn() {
   });
 }
 
-/** Run a generator, with a turn for others after each step. @template S, R @param {Generator<S, R>} work @param {Watching} watching */
-async function inTurns(work, { report, signal }) {
+/**
+ * Run a generator, with a turn for others after each step.
+ * @template S, R
+ * @param {Generator<S, R>} work
+ * @param {Watching} watching
+ * @param {() => unknown} [waits] Whether other work comes first.
+ */
+async function inTurns(work, { report, signal }, waits) {
   for (;;) {
+    while (waits?.()) await turn();
     require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
     const { done, value } = work.next();
     if (done) return value;
@@ -65,12 +74,14 @@ export class LocalEngine {
 
   /** @param {string} text @param {EngineRequest} [request] @param {Watching} [watching] */
   async translate(text, { changes = {}, ...options } = {}, watching = {}) {
-    return inTurns(translating(this.opened("translation"), text, { ...options, edits: editsOf(changes) }), watching);
+    const work = translating(this.opened("translation"), text, { ...options, edits: editsOf(changes) });
+    writing++;
+    return inTurns(work, watching).finally(() => writing--);
   }
 
-  /** @param {ReadTokens} translation @param {number} [first] @param {Watching} [watching] */
+  /** Translations come first. @param {ReadTokens} translation @param {number} [first] @param {Watching} [watching] */
   async silenceEachHead(translation, first = 0, watching = {}) {
-    return inTurns(silencingEachHead(this.opened("translation"), translation, first), watching);
+    return inTurns(silencingEachHead(this.opened("translation"), translation, first), watching, () => writing);
   }
 
   /** @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends. @param {EngineRequest} [request] */

@@ -88,13 +88,14 @@ function probabilitySentence(before, after) {
 function effectsOf(app, before) {
   const { session } = app, measured = measuredEffects(session, app.text);
   if (session.measuring || measured.length === everyHead(app.info.heads).length) return measured;
-  const own = new AbortController(), end = () => { if (session.measuring === own) session.measuring = null; };
+  const own = /** @type {import("../session.js").Measuring} */ (new AbortController()), end = () => { if (session.measuring === own) session.measuring = null; };
   session.measuring = own;
-  session.engine.silenceEachHead(before, measured.length, { signal: own.signal, report: ({ effect, done }) => {
+  own.all = session.engine.silenceEachHead(before, measured.length, { signal: own.signal, report: ({ effect, done }) => {
     if (own.signal.aborted) return;
     measured.push(effect);
     if (done % REDRAW === 0) app.redraw();
-  } }).then(() => { end(); app.redraw(); }, end);
+  } });
+  own.all.then(() => { end(); app.redraw(); }, end);
   return measured;
 }
 

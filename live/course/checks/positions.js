@@ -30,7 +30,7 @@ export const POSITIONS = {
 
   /** How many of some sentences keep their translations without positions. */
   async "ten-sentences"(situation, answer, { parameters: { sentences } }) {
-    const seen = await situation.textsOf(sentences), blind = await situation.textsOf(sentences, WITHOUT_POSITIONS), kept = sentences.filter((_, i) => seen[i] === blind[i]);
+    const { usual, changed } = await situation.bothTextsOf(sentences, WITHOUT_POSITIONS), kept = sentences.filter((_, i) => usual[i] === changed[i]);
     return estimated(answer, kept.length, 1, { count: kept.length, all: sentences.length, kept: kept.join(" · ") || "–" });
   },
 

@@ -46,8 +46,7 @@ export const WHAT_ATTENTION_EXPLAINS = {
 
   /** In how many translations a word changes without some heads. */
   async "best-pointer"(situation, answer, { parameters: { heads, sentences } }) {
-    const usual = await situation.textsOf(sentences), without = await situation.textsOf(sentences, readChanges(heads) ?? noChanges());
-    const changed = without.filter((text, i) => text !== usual[i]);
+    const texts = await situation.bothTextsOf(sentences, readChanges(heads) ?? noChanges()), changed = texts.changed.filter((text, i) => text !== texts.usual[i]);
     return estimated(answer, changed.length, 2, { count: changed.length, all: sentences.length, examples: changed.slice(0, 2).join(" · ") || "–" });
   },
 
