@@ -55,7 +55,8 @@ def lost_word(situation: Situation, answer: Answer) -> Verdict:
     """Whether the network without attention leaves out a word that a network with attention writes for this token."""
     run = situation.translation
     index = int(float(str(answer)))
-    word, judges = word_at(run.source, index), () if run.source[index].special else (WITH_ATTENTION, TRANSFORMER)
+    word = word_at(run.source, index)
+    judges = (WITH_ATTENTION, TRANSFORMER) if words_of(word) and not run.source[index].special else ()
     found = (words_for(named(name), situation.text, word) for name in judges)
     written = next(filter(None, found), [])
     missing = [one for one in written if one not in words_of(run.text)]
