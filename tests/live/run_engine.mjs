@@ -46,6 +46,13 @@ const JOBS = {
     }
   },
   silence: async (engine, { text }) => engine.silenceEachHead(await engine.translate(text)),
+  /** How many heads are measured when a translation ends that was asked for meanwhile, and how many there are. */
+  async "silence-meanwhile"(engine, { text }) {
+    const written = await engine.translate(text), measured = [];
+    const all = engine.silenceEachHead(written, 0, { report: ({ done }) => measured.push(done) });
+    await engine.translate(text);
+    return [measured.length, (await all).length];
+  },
   classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, { edits: editsOf(changes), record }),
 };
 

@@ -265,3 +265,10 @@ def test_silencing_each_head_has_the_same_effects() -> None:
         place = effect["layer"], effect["head"]
         assert effect["change"] == pytest.approx(float(ours.changes[effect["kind"]][place]), abs=1e-4)
         assert effect["position"] == ours.positions[effect["kind"]][place]
+
+
+def test_a_translation_comes_before_the_measurement_of_all_heads() -> None:
+    checkpoint = loaded("everyday-en-de")
+    ((measured, heads),) = run_engine(checkpoint.path, [{"job": "silence-meanwhile", "text": "The dog sleeps."}])
+    assert measured <= 1
+    assert heads == 72
