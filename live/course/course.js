@@ -59,6 +59,7 @@ export class Course {
     this.outcome = null;
     /** @type {[number, number] | null} How much of a long check is done, and all of it. */
     this.checked = null;
+    this.isNew = false; // the visitor has just opened the step
     onProgress(() => { this.progress = readProgress(this.steps); app.redraw(); });
   }
 
@@ -108,6 +109,7 @@ export class Course {
     const text = ownPlace ? "" : this.ownText(found.step);
     if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
     this.show(found);
+    this.isNew = true;
     app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page });
     scrollTo(0, 0);
   }
@@ -164,9 +166,13 @@ export class Course {
     ]) : null;
   }
 
-  /** After the strip is drawn. */
+  /** After the strip is drawn. A keyboard and a screen reader continue at the heading of a new step. */
   fill() {
     fillTexts(this.app.main, this.app.language);
+    const heading = /** @type {HTMLElement | null} */ (this.app.main.querySelector(".lesson h1"));
+    if (!this.isNew || !heading) return;
+    this.isNew = false;
+    heading.focus({ preventScroll: true });
   }
 
   /** The tokens of the run that the visitor can choose from; null where the answer is none. @param {Step} step */

@@ -41,6 +41,7 @@ def test_a_step_asks_first_and_the_own_run_answers_and_leaving_restores_the_choi
     assert page.evaluate(KEPT) == {"query-key-value.row": {"first": "keys", "answer": "one", "right": True}}
     strip.get_by_role("button", name="Next step").click()
     expect(strip.get_by_role("heading")).to_contain_text("Query times key")
+    expect(strip.get_by_role("heading")).to_be_focused()
     page.go_back()
     page.reload()
     expect(strip.get_by_role("status").first).to_contain_text("Right. In your run")
