@@ -4,7 +4,7 @@ import { hookName } from "../engine/trace.js";
 
 /**
  * The length of each value of a head after the output projection, ‖v W_O‖ (Kobayashi et al. 2020, "Attention is Not Only a
- * Weight", section 3), for each key. The model itself computes it: query i of the head gets the whole weight on key i, and
+ * Weight"), for each key. The model itself computes it: query i of the head gets the whole weight on key i, and
  * all other heads of the layer are silenced. What is then left of the output without any head is the bias.
  * @param {import("./situation.js").Situation} situation
  * @param {import("../head_row.js").Row} row
