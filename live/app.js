@@ -74,14 +74,15 @@ export class App {
   /**
    * Choose something. The link and the page follow.
    * @param {Record<string, string>} choices
-   * @param {{ page?: string }} [options]
+   * @param {{ page?: string, how?: "pushState" | "replaceState" }} [options] How the address is kept: so that Back leads to the one
+   *   before, or in its place.
    */
-  change(choices, { page = this.page } = {}) {
+  change(choices, { page = this.page, how = page !== this.page || "lesson" in choices ? "pushState" : "replaceState" } = {}) {
     const before = this.choices;
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
     if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
-    keepAddress(page !== this.page || "lesson" in choices ? "pushState" : "replaceState", address);
+    keepAddress(how, address);
     if (page !== this.page) this.leave(page);
     if ("text" in choices) this.session.cancel();
     this.session.stopMeasuring();

@@ -6,6 +6,7 @@ import { unmount } from "../controls.js";
 import { contentOf } from "../held.js";
 import { PAGES } from "../pages.js";
 import { CHECKS } from "./checks.js";
+import { linkOf, readLessons, stepsByLink } from "./lesson_data.js";
 import { drawList } from "./lesson_list.js";
 import { fits, forgetProgress, keepPlace, keepRecord, keptPlace, onProgress, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
@@ -17,13 +18,10 @@ import { markTarget } from "./target.js";
  * @typedef {import("../app.js").App} App
  * @typedef {import("../choices.js").Choices} Choices
  * @typedef {import("./progress.js").Answer} Answer
- * @typedef {{ name: string, page: string, choices: Choices, answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
- *   figures: Record<string, number>, target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[] }} Step As viz_app/export/live_lessons.py writes it.
- * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson The tour has the number 0.
- * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[], outcomes: Record<string, string>, source: string }} StepText As HTML.
- * @typedef {{ title: string, goal: string, steps: Record<string, StepText> }} LessonText
+ * @typedef {import("./lesson_data.js").Lesson} Lesson
+ * @typedef {import("./lesson_data.js").Step} Step
  * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened
- * @typedef {{ right: boolean, outcome: string, values: import("./rich.js").Values }} Verdict
+ * @typedef {import("./verdicts.js").Verdict} Verdict
  */
 
 const PATIENCE = 500; // milliseconds until the strip shows that a check goes on
@@ -35,7 +33,7 @@ export class Course {
     this.app = app;
     /** @type {Lesson[]} */
     this.lessons = [];
-    /** @type {Record<string, LessonText>} */
+    /** @type {Record<string, import("./lesson_data.js").LessonText>} */
     this.texts = {};
     this.language = "";
     /** @type {Map<string, Step>} By name in links. */
@@ -44,10 +42,11 @@ export class Course {
     this.progress = {};
     /** @type {Opened | null} */
     this.opened = null;
-    this.unknown = ""; // name in a link that no step has
+    /** @type {{ name: string, page: string } | null} A name that no step has, and the page of its link. */
+    this.unknown = null;
     /** @type {Map<string, number>} Step → how many hints are shown. */
     this.hints = new Map();
-    /** @type {Set<string>} Steps whose page has appeared. */
+    /** @type {Set<string>} Steps whose page an answer or the last hint has shown. */
     this.revealed = new Set();
     /** @type {Map<string, string>} Step → the text of the page when the visitor chose a token. */
     this.about = new Map();
@@ -55,38 +54,37 @@ export class Course {
     this.drafts = new Map();
     /** @type {Token[] | null} The tokens that the visitor chooses from. */
     this.tokens = null;
+    this.tokensText = ""; // the text of the page to which they belong
     /** @type {{ verdict?: Verdict, note?: string, waits?: boolean } | null} What the run says about the latest answer. */
     this.outcome = null;
     /** @type {[number, number] | null} How much of a long check is done, and all of it. */
     this.checked = null;
     this.isNew = false; // the visitor has just opened the step
-    onProgress(() => { this.progress = readProgress(this.steps); app.redraw(); });
+    onProgress(() => this.use(readProgress(this.steps)));
   }
 
   /** Before a page is drawn: read what the lessons need, and open the step that the link names. */
   async follow() {
     await this.read();
-    const { app } = this, name = app.choices.lesson ?? "";
+    const { app } = this, name = app.choices.lesson ?? "", found = this.stepOf(name);
+    const alone = Object.keys(app.choices).every((one) => OUTSIDE.includes(one));
+    if (found && alone) return this.begin(found.link, { how: "replaceState" }); // Back must not open it again
     if (name === (this.opened?.link ?? "")) return;
-    const found = this.stepOf(name), alone = Object.keys(app.choices).every((one) => OUTSIDE.includes(one));
-    if (found && alone && name !== this.opened?.link) return this.begin(found.link);
     this.show(found);
-    if (name && !found) [this.unknown, app.choices] = [name, { ...app.choices, lesson: "" }];
-    else if (found) app.choices = { ...app.choices, lesson: found.link };
+    if (!found && name) this.unknown = { name, page: app.page };
+    app.choices = { ...app.choices, lesson: found?.link ?? "" };
   }
 
   async read() {
     const { course } = this.app.site, { language } = this.app;
     if (!this.lessons.length) {
-      this.lessons = await contentOf(course.lessons);
-      this.steps = new Map(this.lessons.flatMap((lesson) => lesson.steps.map((step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
+      this.lessons = await readLessons(course);
+      this.steps = stepsByLink(this.lessons);
       this.progress = readProgress(this.steps);
-      this.revealed = new Set(Object.keys(this.progress));
-      await loadStyle(course.style);
     }
     if (this.language === language) return;
-    this.texts = await contentOf(course.texts[language]);
-    this.language = language;
+    const texts = await contentOf(course.texts[language]);
+    if (language === this.app.language) [this.texts, this.language] = [texts, language];
   }
 
   /** The step that a link names; the name of a lesson alone means its first step. @param {string} name @returns {Opened | null} */
@@ -98,19 +96,24 @@ export class Course {
 
   /** @param {Opened | null} found */
   show(found) {
-    [this.opened, this.unknown, this.outcome, this.checked, this.tokens] = [found, "", null, null, null];
+    [this.opened, this.unknown, this.outcome, this.checked, this.tokens] = [found, null, null, null, null];
     this.drafts.clear();
   }
 
-  /** Open a step. @param {string} name Of the step in links. @param {{ ownPlace?: boolean }} [options] With the text of the step, also where the visitor has typed another. */
-  begin(name, { ownPlace = false } = {}) {
+  /**
+   * Open a step.
+   * @param {string} name Of the step in links.
+   * @param {{ ownPlace?: boolean, how?: "pushState" | "replaceState" }} [options] With the text of the step, also where the visitor has
+   *   typed another; how the address is kept.
+   */
+  begin(name, { ownPlace = false, how } = {}) {
     const found = this.stepOf(name), { app } = this;
     if (!found) return;
     const text = ownPlace ? "" : this.ownText(found.step);
     if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
     this.show(found);
     this.isNew = true;
-    app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page });
+    app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page, how });
     scrollTo(0, 0);
   }
 
@@ -153,16 +156,17 @@ export class Course {
 
   /** What takes the place of a page that waits for an answer; null where the page is shown. */
   get hidden() {
-    const waits = this.opened && this.isHere && this.opened.step.answer.form !== "action" && !this.revealed.has(this.opened.link);
+    const { opened, progress, revealed } = this;
+    const waits = opened && this.isHere && opened.step.answer.form !== "action" && !progress[opened.link] && !revealed.has(opened.link);
     return waits ? { asksForText: false, show: drawHidden } : null;
   }
 
   /** The strip above the page; null without a lesson. */
   strip() {
     if (this.opened) return describedStrip(this);
-    return this.unknown ? el("section", { class: "lesson" }, [
+    return this.unknown?.page === this.app.page ? el("section", { class: "lesson" }, [
       el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
-      el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown })),
+      el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
     ]) : null;
   }
 
@@ -180,6 +184,13 @@ export class Course {
     if (form !== "one_token") return null;
     const { source, written } = await this.situation().translation();
     return side === "reads" ? source : written;
+  }
+
+  /** What the frame marks, as the app names it; "" for no frame. In a puzzle, the last hint shows it. */
+  get target() {
+    if (!this.opened || !this.isHere || this.hidden) return "";
+    const { lesson, step, link } = this.opened;
+    return step.puzzle && this.hints.get(link) !== this.textOf(lesson, step).hints.length ? "" : step.target;
   }
 
   situation() {
@@ -208,21 +219,22 @@ export class Course {
 
   /** After the page: the tokens to choose from, and what the run says about the answer. */
   async judge() {
+    markTarget(this.target);
     if (!this.opened || !this.isHere) return;
-    const { app } = this, { run } = app, { step, link, lesson } = this.opened, record = this.progress[link];
-    markTarget(step, !this.hidden && (!step.puzzle || this.hints.get(link) === this.textOf(lesson, step).hints.length));
     this.openNumbers();
+    const { app } = this, { run, text } = app, { step, link } = this.opened, record = this.progress[link];
     const tokens = await this.tokensOf(step);
     if (run !== app.run) return;
-    const isNew = tokens !== this.tokens, before = JSON.stringify(this.outcome);
-    this.tokens = tokens;
-    if (isNew) this.draw();
+    const areNew = tokens !== this.tokens;
+    [this.tokens, this.tokensText] = [tokens, text];
+    if (areNew) this.draw();
     if (this.hidden || (step.answer.form !== "action" && !record)) return;
     const outcome = await this.patiently(this.outcomeOf(record?.answer ?? null), run);
     if (run !== app.run) return;
+    const isSolved = outcome.verdict?.right && !record?.right, isNew = JSON.stringify(outcome) !== JSON.stringify(this.outcome);
     this.outcome = outcome;
-    if (outcome.verdict?.right && !record?.right) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
-    if (JSON.stringify(outcome) !== before) this.draw();
+    if (isSolved) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
+    if (isSolved || isNew) this.draw();
   }
 
   /** Draw the strip again. The page below it stays. */
@@ -272,10 +284,10 @@ export class Course {
   answer(answer) {
     const { step, link } = /** @type {Opened} */ (this.opened), before = this.progress[link];
     if (!fits(step.answer, answer)) return;
-    this.about.set(link, this.app.text);
+    this.about.set(link, this.tokensText);
     [this.outcome, this.checked] = [null, null];
-    this.note(link, { first: before ? before.first : answer, answer, right: before?.right ?? false });
     this.reveal(link);
+    this.note(link, { first: before ? before.first : answer, answer, right: before?.right ?? false });
     this.app.redraw();
   }
 
@@ -306,8 +318,13 @@ export class Course {
 
   forget() {
     forgetProgress();
-    this.progress = {};
     for (const kept of [this.hints, this.revealed, this.about]) kept.clear();
+    this.use({});
+  }
+
+  /** Draw with other records than before. What was said about an answer may have no answer now. @param {import("./progress.js").Progress} progress */
+  use(progress) {
+    [this.progress, this.outcome] = [progress, null];
     this.app.redraw();
   }
 }
@@ -316,19 +333,4 @@ export class Course {
 async function drawHidden(root) {
   unmount(root);
   draw(root, [el("p", { class: "caption" }, say("Answer first. Then the picture appears."))]);
-}
-
-/** The name of a step in links: "query-key-value.scale". @param {Lesson} lesson @param {Step} step */
-export function linkOf(lesson, step) {
-  return `${lesson.name}.${step.name}`;
-}
-
-/** @param {string} address "" where the page holds the styles of the lessons. */
-async function loadStyle(address) {
-  if (!address) return;
-  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(address, document.baseURI).href });
-  await new Promise((done) => {
-    link.onload = link.onerror = done;
-    document.head.append(link);
-  });
 }

@@ -2,11 +2,12 @@
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
 import { button } from "../controls.js";
+import { linkOf } from "./lesson_data.js";
 import { rich } from "./rich.js";
 
 /**
  * @typedef {import("./course.js").Course} Course
- * @typedef {import("./course.js").Lesson} Lesson
+ * @typedef {import("./lesson_data.js").Lesson} Lesson
  */
 
 /** @param {Element} root @param {Course} course */
@@ -16,7 +17,7 @@ export function drawList(root, course) {
     el("p", { class: "caption" }, say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
     el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
     el("div", { class: "row" }, [
-      ...(tour ? [button(say("Take the tour"), () => course.begin(`${tour.name}.${tour.steps[0].name}`))] : []),
+      ...(tour ? [button(say("Take the tour"), () => course.begin(linkOf(tour, tour.steps[0])))] : []),
       ...(Object.keys(course.progress).length ? [el("details", { class: "forget" }, [
         el("summary", {}, say("Forget my progress")),
         el("p", {}, say("Your answers are only in this browser. Remove them? This cannot be undone.")),
@@ -29,7 +30,7 @@ export function drawList(root, course) {
 /** One lesson. Its button opens the first step without an answer. @param {Course} course @param {Lesson} lesson */
 function row(course, lesson) {
   const { progress } = course, { title, goal } = course.texts[lesson.name], { steps, number, minutes, only_in_app: others } = lesson, all = steps.length;
-  const names = steps.map((step) => `${lesson.name}.${step.name}`), open = names.filter((name) => !progress[name]), done = all - open.length;
+  const names = steps.map((step) => linkOf(lesson, step)), open = names.filter((name) => !progress[name]), done = all - open.length;
   const facts = [
     ...(all ? [say("Steps: {n}. About {minutes} minutes.", { n: all, minutes }), say("Answered: {done} of {all}.", { done, all })] : []),
     ...(others ? [say("Steps only in the app: {n}.", { n: others })] : []),

@@ -8,13 +8,9 @@ export const TARGETS = {
   wavelengths: "[data-part=waves]", matrix: "[data-part=matrix]", set_batch: ".page .two", stage_weights: "[data-part=weights]",
 };
 
-/**
- * Draw the frame. It lies outside the element, so nothing moves.
- * @param {{ target: string }} step
- * @param {boolean} isShown
- */
-export function markTarget({ target }, isShown) {
-  const found = isShown && TARGETS[target] ? document.querySelector(`main ${TARGETS[target]}`) : null;
+/** Draw the frame. It lies outside the element, so nothing moves. @param {string} target "" for none. */
+export function markTarget(target) {
+  const found = TARGETS[target] ? document.querySelector(`main ${TARGETS[target]}`) : null;
   for (const old of document.querySelectorAll("[data-target]")) if (old !== found) old.removeAttribute("data-target");
   found?.setAttribute("data-target", "");
 }

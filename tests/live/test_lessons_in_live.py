@@ -88,3 +88,46 @@ def test_one_file_has_lessons_and_an_unknown_step_gets_a_sentence(visit: Open, f
     assert json.loads(page.evaluate("() => localStorage.getItem('headlight-lessons') ?? '{}'")).keys() <= {
         "masks-and-decoding.right-mask"
     }
+
+
+def test_back_from_the_link_of_a_lesson_leads_to_the_page_before_it(visit: Open) -> None:
+    page = visit("#masks")
+    ready(page, lambda: page.evaluate("() => { location.hash = '#translate?lesson=query-key-value'; }"))
+    expect(page.locator(".page")).to_contain_text("Answer first.")
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Masks")
+    assert page.locator("section.lesson").count() == 0
+
+
+def test_a_step_without_its_lesson_has_no_frame_and_an_unknown_step_is_named_on_one_page(visit: Open) -> None:
+    page = visit("#inside")
+    ready(page, lambda: page.evaluate("() => { location.hash = '#inside?lesson=query-key-value.row'; }"))
+    answer(page, "Always 1")
+    expect(page.locator("[data-target]")).to_have_count(1)
+    page.get_by_role("button", name="Leave the lesson").click()
+    expect(page.locator("section.lesson")).to_have_count(0)
+    expect(page.locator("[data-part=steps]")).to_be_visible()
+    expect(page.locator("[data-target]")).to_have_count(0)
+    ready(page, lambda: page.evaluate("() => { location.hash = '#inside?lesson=no-such.step'; }"))
+    expect(page.locator("section.lesson")).to_contain_text("no-such.step")
+    page.get_by_role("link", name="Masks").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Masks")
+    assert page.locator("section.lesson").count() == 0
+
+
+def test_forgotten_answers_are_gone_from_an_open_step_and_answers_of_another_tab_show_its_page(visit: Open) -> None:
+    page = visit("#inside?lesson=query-key-value.row")
+    kept = json.dumps({"query-key-value.row": {"first": "keys", "answer": "one", "right": True}})
+    other = page.context.new_page()
+    other.goto(page.url.split("#")[0])
+    other.evaluate("(kept) => localStorage.setItem('headlight-lessons', kept)", kept)
+    outcome = page.locator(".lesson .outcome")
+    expect(outcome).to_contain_text("Right. In your run")
+    expect(page.locator("[data-part=steps]")).to_be_visible()
+    other.close()
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_text("Forget my progress").click()
+    ready(page, page.get_by_role("button", name="Remove my answers").click)
+    page.get_by_role("link", name="One head").click()
+    expect(page.locator(".page")).to_contain_text("Answer first.")
+    expect(outcome).to_be_empty()
