@@ -4,6 +4,7 @@ import { say } from "../assets/words.js";
 import { button } from "../controls.js";
 import { PAGES } from "../pages.js";
 import { answerControl } from "./answers.js";
+import { linkOf } from "./lesson_data.js";
 import { rich } from "./rich.js";
 
 /**
@@ -39,7 +40,7 @@ function header(course, title, stepTitle) {
 
 /** One dot for each step: open, answered or right. The dot of the open step has a ring. */
 function dots({ opened: { lesson, step }, progress }) {
-  const records = lesson.steps.map((one) => progress[`${lesson.name}.${one.name}`]), right = records.filter((one) => one?.right).length;
+  const records = lesson.steps.map((one) => progress[linkOf(lesson, one)]), right = records.filter((one) => one?.right).length;
   const spoken = say("Step {number} of {all}. Steps with a right answer: {right}.", { number: lesson.steps.indexOf(step) + 1, all: lesson.steps.length, right });
   return el("div", { class: "dots", role: "img", "aria-label": spoken, title: spoken }, lesson.steps.map((one, i) =>
     el("i", { class: [records[i] ? (records[i].right ? "right" : "answered") : "open", one === step && "here", one.puzzle && "puzzle"].filter(Boolean).join(" ") })));
@@ -59,10 +60,10 @@ function answers(course) {
 
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */
 function outcome(course) {
-  const { lesson, step } = /** @type {Opened} */ (course.opened), { verdict, note, waits } = course.outcome ?? {};
+  const { opened, progress } = course, { lesson, step, link } = /** @type {Opened} */ (opened), { verdict, note, waits } = course.outcome ?? {};
   if (!verdict) return el("div", { class: "outcome", role: "status" }, note ? [el("p", {}, note), ...(waits ? [bar(course.checked, note)] : [])] : []);
-  const state = verdict.right ? "right" : step.answer.form === "action" ? "open" : "wrong", invited = invitation(course, verdict.right);
-  const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet.") }[state];
+  const unsolved = progress[link]?.right ? "done" : "open", state = verdict.right ? "right" : step.answer.form === "action" ? unsolved : "wrong", invited = invitation(course, verdict.right);
+  const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet."), done: say("Already done.") }[state];
   return el("div", { class: "outcome", role: "status" }, [
     el("p", { class: state }, [el("b", {}, mark), el("span", {}, " "), rich("span", course.textOf(lesson, step).outcomes[verdict.outcome], verdict.values)]),
     ...(invited ? [el("p", { class: "quiet" }, invited)] : []),
