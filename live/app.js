@@ -284,7 +284,7 @@ export class App {
   /** Whether most letters of the text are in another script than that of the language. */
   get isForeign() {
     const own = SCRIPTS[this.listed.languages[0]], letters = this.text.match(/\p{L}/gu) ?? [];
-    return Boolean(own) && letters.filter((letter) => !own.test(letter)).length > letters.length / 2;
+    return own && letters.filter((letter) => !own.test(letter)).length > letters.length / 2;
   }
 
   fail(error) {
@@ -322,13 +322,13 @@ function ownName(code) {
 /** The menu of the pages, the checkpoint and the language. @param {App} app */
 function drawMenu(app) {
   const menu = /** @type {Element} */ (document.querySelector("nav"));
-  const link = ([name, page]) => el("a", {
+  const link = (name) => el("a", {
     href: writeAddress(name, app.choices), "aria-current": name === app.page && "page",
     onclick: (event) => { if (!event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); app.change({}, { page: name }); } },
-  }, page.names().title);
+  }, PAGES[name].names().title);
   const { checkpoints } = app.site, [source, target] = app.listed.languages.map(languageName);
   draw(menu, [
-    el("div", { class: "pages" }, app.pages.map((name) => link([name, PAGES[name]]))),
+    el("div", { class: "pages" }, app.pages.map(link)),
     el("div", { class: "settings" }, [
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
