@@ -1,11 +1,13 @@
 """All checkpoints as a table."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from model.config.paths import CHECKPOINTS
 from viz_app.content.numbers import percent_column
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
@@ -33,8 +35,9 @@ COLUMNS = N_(
         "maps, MB",
     )
 )
-# Our own models are of one family and small. Without these columns the table fits on a projector.
+# The bundled models are small, and their cards name the family. Without these columns the table fits on a projector.
 OF_OTHERS = ("family", "memory, MB", "maps, MB")
+MOST_ROWS = 15  # a longer table scrolls
 # Column → the values of the configurations, and what a visitor reads. Other values are names, and stay.
 VALUES: Mapping[str, Mapping[str, str]] = {
     "task": {
@@ -59,10 +62,11 @@ VALUES: Mapping[str, Mapping[str, str]] = {
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
     figures = listing.checkpoint_figures(found).drop(columns="problem")
-    only_ours = "family" in figures and set(figures["family"].dropna()) <= {listing.OUR_FAMILY}
+    only_ours = all(Path(listed.key.path).parent == CHECKPOINTS for listed in found)
     st.dataframe(
         in_words(figures),
         hide_index=True,
+        height="content" if len(found) <= MOST_ROWS else "auto",
         placeholder="–",
         alt=t("Table of all checkpoints with task, languages, sizes and scores"),
         column_order=[name for name in COLUMNS if not (only_ours and name in OF_OTHERS)],
