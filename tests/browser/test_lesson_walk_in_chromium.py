@@ -81,8 +81,8 @@ def look(page: Page, step: Step, text: StepText, lang: str, *, hidden: bool) -> 
         return found | ({below} if below != waits else set())
     if waits in below or len(below) < 20:
         found.add(f"below the strip: {below}")
-    if step.target and not page.locator(f".st-key-{step.target}").first.is_visible():
-        found.add(f"{step.target} is not there")
+    if step.target:
+        expect(page.locator(f".st-key-{step.target}").first).to_be_visible()
     possible = [text.outcomes["right"]] if step.predicts else [*text.outcomes.values()]
     if not any(says(outcome, words) for words in possible) or (step.predicts and right not in outcome):
         found.add(f"the outcome says: {outcome}")

@@ -23,7 +23,15 @@ from viz_app.session.links import LIVE_PAGES
 TEXT = "Die Katze schläft & der Hund frisst = viel."
 CHANGES = "off.cross.3.1-2-3-4~uniform.decoder.2.5~paint.encoder.1.4.2.3.0.75"
 SAMPLES = {
-    **{"checkpoint": "everyday-de-en", "text": TEXT, "lang": "ko", "kind": "encoder", "view": "lines", "head": "max"},
+    **{
+        "checkpoint": "everyday-de-en",
+        "text": TEXT,
+        "lang": "ko",
+        "lesson": "query-key-value.row",
+        "kind": "encoder",
+        "view": "lines",
+        "head": "max",
+    },
     **{"forced": "0.300-2.17", "intervention": CHANGES, "click_means": "flatten", "mask_kind": "cross"},
     **{"steps_kind": "decoder", "position_tab": "waves", "painted_weight": "0.35", "head_temperature": "2.5"},
     **dict.fromkeys(("logarithmic", "hide_special", "guess", "scaled"), "true"),
