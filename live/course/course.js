@@ -251,7 +251,7 @@ export class Course {
    */
   async patiently(work, run) {
     const slow = setTimeout(() => {
-      if (run !== this.app.run || this.outcome?.verdict) return;
+      if (run !== this.app.run) return;
       this.outcome = { note: say("Your run is being checked …"), waits: true };
       this.draw();
     }, PATIENCE);
