@@ -11,7 +11,8 @@ from model.config.paths import HOME
 from tests.live.test_publish import MOST_CODE, data_of
 from viz_app.content.lesson_texts import placeholders
 from viz_app.course.catalogue import LESSONS, TOUR
-from viz_app.export.live_lessons import CHOICES, PAGES, live_lessons, live_steps, live_texts
+from viz_app.export.live_lessons import CHOICES, live_lessons, live_steps, live_texts
+from viz_app.session.links import LIVE_PAGES
 
 NAME = "everyday-en-de"
 MOST_LESSON_CODE = 45_000  # bytes
@@ -48,7 +49,7 @@ def test_a_site_has_the_steps_whose_page_and_checkpoint_it_has() -> None:
 
 def test_the_pages_know_every_page_choice_and_target_of_a_step() -> None:
     forms, pages, targets = ((LIVE / name).read_text() for name in ("choices.js", "pages.js", "course/target.js"))
-    assert all(re.search(rf"^  {page}: {{", pages, re.MULTILINE) for page in PAGES)
+    assert all(re.search(rf"^  {page}: {{", pages, re.MULTILINE) for page in LIVE_PAGES)
     for name in CHOICES:
         assert re.search(rf"\b{name}:", forms) or name.startswith("batch_"), name
     for lesson, step in STEPS:

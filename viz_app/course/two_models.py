@@ -11,7 +11,7 @@ from model.inference.translation import Translation
 from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.translations import translation_of
 
-__all__ = ["BERT", "GPT", "MASK", "Seen", "seen_by_bert", "seen_by_gpt"]
+__all__ = ["BERT", "Seen", "seen_by_bert", "seen_by_gpt"]
 
 BERT, GPT = "tiny-bert-en", "tiny-gpt-en"
 MASK = "[MASK]"

@@ -14,12 +14,10 @@ from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import AnswerForm, Lesson, Step
 from viz_app.export.printable import blocks, inline
+from viz_app.session.links import LIVE_PAGES
 
-__all__ = ["CHOICES", "PAGES", "live_lessons", "live_steps", "live_texts"]
+__all__ = ["CHOICES", "live_lessons", "live_steps", "live_texts"]
 
-PAGES = frozenset(
-    {"translate", "steps", "heads", "inside", "positions", "masks"}
-)  # of live/pages.js that a lesson opens
 # A choice that a page of Live does not have, because it always shows this.
 ALWAYS = {"inside_tab": "head", "mask_tab": "right", "heads_tab": "board", "steps_view": "greedy", "method": "greedy"}
 # The choices of live/choices.js; None allows every value.
@@ -50,7 +48,7 @@ def is_live(step: Step, checkpoints: Collection[str]) -> bool:
         return allowed is None or value in allowed
 
     return (
-        step.page in PAGES
+        step.page in LIVE_PAGES
         and step.choices.get("checkpoint", "") in checkpoints
         and all(has(name, value) for name, value in step.choices.items())
     )
