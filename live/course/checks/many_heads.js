@@ -1,5 +1,6 @@
 // Lesson 3: many heads. What each of them looks at, and which of them a sentence needs.
 import { inOrderOfHeads, noChanges, writeChanges } from "../../changes.js";
+import { chosenHead } from "../../chosen_head.js";
 import { asForced, everyHead, logProbability } from "../../head_effects.js";
 import { allEffects, silencing } from "../effects.js";
 import { largestAt, mapRows, meanOf } from "../map_rows.js";
@@ -90,10 +91,10 @@ export const MANY_HEADS = {
 
   /** The head that the page shows gives most of its weight to the token before. */
   async "puzzle-one-back"(situation, _, { parameters: { least } }) {
-    const { choices: { kind = "cross", head: name = "1", layer: number }, info } = situation;
+    const head = chosenHead(situation), { kind } = head;
     if (kind === "cross") return verdict("cross", {});
-    if (!/^\d+$/.test(name)) return verdict("no-head", {});
-    const head = { kind, layer: Number(number ?? info.heads[kind][0]) - 1, head: Number(name) - 1 }, { maps, text: usual } = await situation.usual();
+    if (typeof head.head !== "number") return verdict("no-head", {});
+    const { maps, text: usual } = await situation.usual();
     const rows = mapRows(maps[kind], head.layer, head.head), at = (offset) => meanOf(rows.flatMap((row, t) => row[t + offset] ?? []));
     const shares = { previous: at(-1), same: at(0), next: at(1), end: meanOf(rows.map((row) => row[kind === "decoder" ? 0 : row.length - 1])) };
     const most = Object.keys(shares)[largestAt(Object.values(shares))], other = shares[most] > least ? most : "spread";
