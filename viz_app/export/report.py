@@ -26,7 +26,7 @@ MAX_TOKENS = 120  # on each side; larger files open too slowly in a browser
 ABOUT = '<meta name="generator" content="Headlight">'
 ENCODINGS = ("sinusoidal", "rotary")  # that are formulas, so the page computes them
 SIZES = ("architecture", "attention", "positional", "d_model", "num_heads", "max_length")
-TOO_LONG = N_("This text has {n} tokens. One HTML file can hold {limit}. Shorten the text.")
+TOO_LONG = N_("One HTML file can hold {limit} tokens on each side. This run has {n}. Try a shorter text.")
 
 
 class TooLongError(MessageError, ValueError):

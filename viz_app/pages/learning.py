@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.learning.history import require_history
@@ -13,20 +14,21 @@ from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.text_field import require_text
+from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
 text = require_text(config)
 trained = translations.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page(
-        t(
-            "This page follows up to {limit} tokens of a text and of its translation. This text has {source} tokens "
-            "and its translation has {written}. Shorten the text.",
-            limit=MAX_TILE,
-            source=len(trained.source),
-            written=len(trained.written),
+        sentences(
+            [
+                t("This page follows up to {limit} tokens of a text and of its translation.", limit=MAX_TILE),
+                length_remedy(trained),
+            ]
         )
     )
+doubt_note(key, text)
 history = require_history(key, text, trained)
 columns = picker_columns("kind", "head", key="set_snapshots")
 kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))

@@ -14,6 +14,7 @@ from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.chips import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.text_field import ask_for_text
+from viz_app.widgets.text_notes import doubt_note
 
 TERMS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
 SPLIT_WORD = 5  # in `PURPOSES`: the sentence with a word that is split into tokens
@@ -30,6 +31,7 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     st.caption(t("The tokens that this model reads, and the tokens that it writes:"))
     tokens = {"reads": translation.source, "writes": translation.written}
     st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))
+    doubt_note(key, text)
 
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())

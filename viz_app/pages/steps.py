@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
 from viz_app.sections.steps.greedy_steps import greedy_steps
@@ -13,6 +14,7 @@ from viz_app.widgets.explanation import explanation
 from viz_app.widgets.forced_words_note import forced_words_caption
 from viz_app.widgets.run_controls import chosen_forced_tokens
 from viz_app.widgets.text_field import require_text
+from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 MAX_STEPS = 60  # with more, the pictures of this page are wider than any screen
 
@@ -24,15 +26,11 @@ add_fact(t("Translation"), translation.text)
 search, setting = step_controls(config, forced=bool(forced))
 if forced:
     forced_words_caption(key, text, forced)
-longest = max(len(translation.written) - translation.prompt_length, translation.prompt_length)
-if longest > MAX_STEPS:
-    st.info(
-        t(
-            "This page can show at most {limit} tokens. The longest text here has {longest}. Shorten it.",
-            limit=MAX_STEPS,
-            longest=longest,
-        )
-    )
+else:
+    doubt_note(key, text)
+if max(len(translation.written) - translation.prompt_length, translation.prompt_length) > MAX_STEPS:
+    limit = t("This page can show at most {limit} tokens.", limit=MAX_STEPS)
+    st.info(sentences([limit, length_remedy(translation)]))
 elif search == "greedy":
     greedy_steps(config, translation, setting)
 else:

@@ -32,7 +32,7 @@ def restore_choices() -> None:
         too_long = {
             name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))
         }
-        kept.chosen, kept.subject = too_long | choices_in_url(), None
+        kept.chosen, kept.owners = too_long | choices_in_url(), {}
     if went_through_history():
         return  # the widgets still hold older values
     for name in FORMS:

@@ -18,12 +18,15 @@ __all__ = [
     "choose_by_index",
     "clear_choice",
     "clear_choices",
+    "hand_over",
     "replace_choices",
     "set_choice",
     "settle",
     "settle_number",
     "show_choice",
 ]
+
+MOST_OWNERS = 32  # whose choices are kept for a visitor who comes back to them
 
 
 @dataclass
@@ -36,7 +39,8 @@ class Choices:
     settled: dict[str, object] = field(default_factory=dict)  # shown by the page of this run
     published: dict[str, str] | None = None  # last written into the URL
     page: str | None = None
-    subject: str | None = None  # checkpoint and text of the forced tokens; None: those of the next page
+    owners: dict[str, str] = field(default_factory=dict)  # kind of owner → the present one, see `hand_over`
+    put_aside: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)  # kind and owner → its choices
 
     def not_default(self) -> dict[str, object]:
         """The choices that differ from their defaults."""
@@ -76,6 +80,32 @@ def clear_choice(name: str) -> None:
     """Remove a choice, before the widget with this name."""
     choices().chosen.pop(name, None)
     st.session_state.pop(name, None)
+
+
+def hand_over(kind: str, owner: str, names: Sequence[str]) -> bool:
+    """Let choices belong to what they change. A new owner gets its own choices; those of the last owner wait for it.
+
+    Args:
+        kind: Of the owner, such as "checkpoint".
+        owner: Whom the choices of this run belong to. The first one of a visit keeps those of its link.
+        names: The choices, before their widgets.
+
+    Returns:
+        Whether the choices changed their owner.
+    """
+    kept = choices()
+    last = kept.owners.get(kind, owner)
+    kept.owners[kind] = owner
+    if last == owner:
+        return False
+    kept.put_aside[kind, last] = {name: kept.chosen[name] for name in names if name in kept.chosen}
+    for name in names:
+        clear_choice(name)
+    for name, value in kept.put_aside.pop((kind, owner), {}).items():
+        set_choice(name, value)
+    while len(kept.put_aside) > MOST_OWNERS:
+        del kept.put_aside[next(iter(kept.put_aside))]
+    return True
 
 
 def clear_choices() -> None:

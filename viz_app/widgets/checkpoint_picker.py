@@ -13,7 +13,7 @@ from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.choices import choices, set_choice, settle
+from viz_app.session.choices import choices, hand_over, set_choice, settle
 from viz_app.widgets.language_names import language_label, language_name
 
 __all__ = ["DEFAULT_CHECKPOINT", "checkpoint_picker", "chosen_languages", "with_chosen_languages"]
@@ -57,6 +57,8 @@ def settle_checkpoint(configs: dict[str, AnyConfig]) -> bool:
     missing = chosen is not None and chosen not in configs
     default = DEFAULT_CHECKPOINT if DEFAULT_CHECKPOINT in configs else in_order(configs)[0]
     settle("checkpoint", None if missing else default, configs)
+    if not missing:
+        hand_over("checkpoint", st.session_state["checkpoint"], ("intervention",))
     return missing
 
 

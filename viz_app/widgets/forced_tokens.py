@@ -9,17 +9,17 @@ import streamlit as st
 
 from model.inference.search_tree import SearchTree
 from viz_app.services.translations import Forced
-from viz_app.session.choices import choices, clear_choice, set_choice, settle
+from viz_app.session.choices import choices, hand_over, set_choice, settle
 
 __all__ = [
     "can_undo",
-    "clear_for_new_subject",
     "clear_forced_tokens",
     "clear_typed_translation",
     "force",
     "force_path",
     "forced_tokens",
     "keep_text",
+    "keep_to_subject",
     "remember_step",
     "undo",
 ]
@@ -27,21 +27,15 @@ __all__ = [
 MAX_UNDO = 50
 
 
-def clear_for_new_subject(subject: str) -> None:
-    """Clear forced tokens when the text or the checkpoint changes. The first page of a visit keeps those of its link.
+def keep_to_subject(subject: str) -> None:
+    """Forced tokens and a typed translation belong to a text and the checkpoint that reads it.
 
     Args:
         subject: Checkpoint, languages and text.
     """
-    kept = choices()
-    if kept.subject == subject:
-        return
-    if kept.subject is not None:
-        for name in ("forced", "step", "typed"):
-            clear_choice(name)
-        if kept.chosen.get("method") == "typed":
-            clear_choice("method")
-    kept.subject, st.session_state["forced_earlier"] = subject, []
+    typed = ("method",) if choices().chosen.get("method") == "typed" else ()
+    if hand_over("text", subject, ("forced", "step", "typed", *typed)):
+        st.session_state["forced_earlier"] = []
 
 
 def forced_tokens(vocab_size: int, max_length: int) -> Forced:

@@ -11,6 +11,7 @@ from viz_app.widgets import forced_tokens
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.search_picker import typed_translation
 from viz_app.widgets.text_field import require_text, require_text_and_search
+from viz_app.widgets.text_notes import doubt_note
 
 __all__ = ["chosen_forced_tokens", "require_run"]
 
@@ -32,6 +33,8 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
         work = long_analyses.run_work(key, text, run)
         if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
             end_page()
+    if not run.forced:
+        doubt_note(key, text, run.search)
     return text, run
 
 

@@ -18,7 +18,7 @@ from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.forced_tokens import clear_for_new_subject
+from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.search_picker import note_greedy_search, search_picker
 
@@ -78,7 +78,7 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
         )
     text = field.text_input(what_to_type(config), key="text") or ""
     languages = config.tokenizer.source_language, config.tokenizer.target_language
-    clear_for_new_subject("|".join((st.session_state["checkpoint"], *languages, *chat_mark(config), text)))
+    keep_to_subject("|".join((st.session_state["checkpoint"], *languages, *chat_mark(config), text)))
     with menu:
         example_list(examples)
     search = GREEDY

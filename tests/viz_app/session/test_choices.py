@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.interventions import Head, Intervention, PaintedCell
-from tests.viz_app.conftest import component_data
+from tests.viz_app.conftest import NAME, component_data
 from viz_app.session import address, choice_forms
 from viz_app.widgets import text_field
 from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
@@ -125,15 +125,6 @@ def test_a_choice_that_a_page_or_checkpoint_cannot_show_is_kept_for_others(open_
     assert shown == ["3", "rollout", "encoder"]
 
 
-def test_silenced_heads_that_a_checkpoint_lacks_are_kept_for_other_checkpoints(open_app: OpenApp) -> None:
-    app = open_app("heads", checkpoint="gru-de-en", intervention="off.cross.3.1")
-    assert url(app)["intervention"] == "off.cross.3.1"
-    assert component_data(app, "head_switches")["boards"][0]["states"] == [["on"]]
-    app.selectbox(key="checkpoint").set_value("everyday-de-en").run()
-    board = next(one for one in component_data(app, "head_switches")["boards"] if one["kind"] == "cross")
-    assert board["states"][2][0] == "off"
-
-
 @pytest.mark.parametrize("page", ["translate", "sentiment", "learning", "checkpoints"])
 def test_a_link_to_a_missing_checkpoint_shows_only_a_message(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="mine")
@@ -243,12 +234,27 @@ def test_back_does_not_lose_a_text_too_long_for_a_link(open_app: OpenApp, monkey
     assert app.text_area(key="review").value == "A good film. " * 200
 
 
-def test_a_link_brings_forced_tokens_and_another_sentence_clears_them(open_app: OpenApp) -> None:
-    app = open_app("steps", forced="1.300")
+def test_forced_tokens_belong_to_their_sentence(open_app: OpenApp) -> None:
+    app = open_app("steps", text="A dog runs.", forced="1.300")
     assert app.session_state["forced"] == ((1, 300),)
     app.text_input(key="text").set_value("A cat sleeps.").run()
     assert app.session_state["forced"] == ()
     assert (url(app)["text"], url(app).get("forced")) == ("A cat sleeps.", None)
+    app.text_input(key="text").set_value("A dog runs.").run()
+    assert app.session_state["forced"] == ((1, 300),)
+
+
+def test_changed_heads_belong_to_their_checkpoint(open_app: OpenApp) -> None:
+    changed = "off.cross.3.1~paint.cross.1.1.2.2.0.5"
+    app = open_app("heads", checkpoint=NAME, intervention=changed, text="A typed sentence.")
+    app.selectbox(key="checkpoint").set_value("everyday-en-de").run()
+    assert "intervention" not in url(app)
+    assert not app.session_state["intervention"]
+    assert app.text_input(key="text").value == "A typed sentence.", "a sentence belongs to the visitor"
+    go_to(app, "translate")
+    app.selectbox(key="checkpoint").set_value(NAME).run()
+    go_to(app, "heads")
+    assert url(app)["intervention"] == changed
 
 
 def test_the_classifier_has_its_own_layer_and_head(open_app: OpenApp) -> None:

@@ -9,6 +9,7 @@ from viz_app.sections.compare.side_choice import Mode
 from viz_app.services import loading
 from viz_app.services.comparison import Side
 from viz_app.widgets.marked_text import compared
+from viz_app.widgets.text_notes import doubt_note
 
 __all__ = ["demonstration_hint", "two_texts"]
 
@@ -20,6 +21,8 @@ def two_texts(mode: Mode, left: Side, right: Side) -> None:
     texts = [(left.name, first.text), (right.name, second.text)]
     groups = [[text] for text in texts] if mode == "sentences" or len(languages) > 1 else [texts]
     st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
+    for side in {(side.key, side.text): side for side in (left, right)}.values():
+        doubt_note(side.key, side.text)
 
 
 def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:

@@ -30,6 +30,7 @@ from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
+from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["head_patching"]
 
@@ -134,7 +135,7 @@ def other_donor(config: AnyConfig, text: str) -> str:
 
 def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | None:
     """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
-    receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
+    runs = receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
     if receiver_run.text or donor_run.text:
         st.html(
             compared(
@@ -142,20 +143,14 @@ def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | Non
             )
         )
     # The continuation after the first word that differs is not read again.
-    read = [
-        run.read[: run.prompt_length + 1] if task == "continuation" else run.written
-        for run in (receiver_run, donor_run)
-    ]
-    longest = max(map(len, (receiver_run.source, donor_run.source, *read)))
+    read = [run.read[: run.prompt_length + 1] if task == "continuation" else run.written for run in runs]
+    lengths = [max(len(run.source), len(tokens)) for run, tokens in zip(runs, read, strict=True)]
     parameters = sum(parameter.numel() for parameter in loading.loaded(key).model.parameters())
-    if longest > MAX_TOKENS:
-        st.info(
-            t(
-                "Heads are patched between texts of up to {limit} tokens. The longest has {n}. Shorten it.",
-                limit=MAX_TOKENS,
-                n=longest,
-            )
-        )
+    if max(lengths) > MAX_TOKENS:
+        limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
+        longer = runs[lengths.index(max(lengths))]
+        which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
+        st.info(sentences([limit, which, length_remedy(longer, writes=task == "translation")]))
         return None
     if parameters > MAX_PARAMETERS:
         st.info(

@@ -14,6 +14,7 @@ from viz_app.session.page_end import end_page
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
+FILE = "sentence_file"  # in the session: the name of the uploaded file and its sentences
 SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
 
 
@@ -32,7 +33,11 @@ def sentence_set(config: AnyConfig) -> Pairs:
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
-    text = typed_text() if source == "pasted" else text_of_file()
+    return sentences_of_file() if source == "file" else pairs_of(typed_text())
+
+
+def pairs_of(text: str) -> Pairs:
+    """The sentences of a text with one on each line, and the translations behind their tabs."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         st.info(t("Add at least one sentence."))
@@ -59,13 +64,19 @@ def typed_text() -> str:
     return st.text_area(label, key="pasted", max_chars=50_000, height=120) or ""
 
 
-def text_of_file() -> str:
+def sentences_of_file() -> Pairs:
+    """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps the sentences."""
     label = t("A UTF-8 text file. One sentence per line; you can add a tab and its translation")
-    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1)
+    if file := st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1):
+        try:
+            text = file.getvalue().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
+            end_page()
+        st.session_state[FILE] = file.name, pairs_of(text)
+    name, pairs = st.session_state.get(FILE, ("", ()))
+    if not pairs:
+        return pairs_of("")
     if not file:
-        return ""
-    try:
-        return file.getvalue().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
-        end_page()
+        st.caption(t("The sentences of {file} are still used. Upload another file to replace them.", file=plain(name)))
+    return pairs

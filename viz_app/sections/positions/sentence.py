@@ -21,6 +21,7 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
+from viz_app.widgets.text_notes import doubt_note
 
 __all__ = ["positions_in_sentence"]
 
@@ -44,6 +45,7 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
         st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
         return
     text = require_text(config, opening=demonstration_for(config).order)
+    doubt_note(key, text)
     draw_encoder_input(key, text, own)
     compare_orders(key, config, text)
 

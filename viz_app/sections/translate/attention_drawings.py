@@ -119,8 +119,8 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
     if tokens > limit:
         st.info(
             t(
-                "In this view, BertViz can draw at most {limit} tokens per side. This text has {tokens}. Shorten it, "
-                "or choose the view “Heatmaps”.",
+                "In this view, BertViz can draw at most {limit} tokens per side. One side here has {tokens}. Try a "
+                "shorter text, or choose the view “Heatmaps”.",
                 limit=limit,
                 tokens=tokens,
             )

@@ -7,12 +7,14 @@ from functools import partial
 import streamlit as st
 
 from model.inference.translation import Translation
+from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, t
 from viz_app.export.report import MAX_TOKENS
 from viz_app.sections.translate.report_file import asked_for, html_page
 from viz_app.services import map_files
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
+from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["downloads"]
 
@@ -35,7 +37,6 @@ FORMATS = (
 
 def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
-    tokens = max(len(translation.source), len(translation.read))
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(
             t("One HTML file"),
@@ -45,12 +46,10 @@ def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation)
             description=t(
                 "The maps, the lines, the steps and your changes in one page, for any browser, without a network."
             ),
-            refusal=t(
-                "This text has {tokens} tokens. One HTML file can hold {limit}. Shorten the text.",
-                tokens=tokens,
-                limit=MAX_TOKENS,
+            refusal=sentences(
+                [t("One HTML file can hold {limit} tokens.", limit=MAX_TOKENS), length_remedy(translation)]
             )
-            if tokens > MAX_TOKENS
+            if max(len(translation.source), len(translation.read)) > MAX_TOKENS
             else "",
         )
         for form in FORMATS:

@@ -1,32 +1,19 @@
-"""Notes about a translation: forced words, doubts, and limits that cut something off."""
+"""Notes about a translation: forced words, and limits that cut something off."""
 
 import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
-from viz_app.content.numbers import decimal, percent
-from viz_app.content.plain import plain
+from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t, tn
 from viz_app.sections.translate.generation_note import generation_note
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
-from viz_app.widgets.language_names import language_name
 
 __all__ = ["translation_notes"]
 
-# A translator writes something for any text, so a doubtful translation gets a quiet note.
-DOUBTS = {
-    "script": N_("Most letters of this text are not {language}, and this model reads {language}."),
-    "vocabulary": N_(
-        "Much of this text is not in the vocabulary of this model, so the translation is largely a guess."
-    ),
-    "unsure": N_(
-        "The model is less confident about this than about {share} of the validation sentences. Some words may be new "
-        "to it, or the text may not be {language}."
-    ),
-}
 CUT = {
     "translation": N_("This model has {positions} positions. The last {dropped} tokens of the text were left out."),
     "continuation": N_(
@@ -50,9 +37,6 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
     with st.container():
         if run.forced:
             forced_words_note(key, text, run.forced)
-        elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
-            name = plain(language_name(config.tokenizer.source_language))
-            st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
         generation_note(config)
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(

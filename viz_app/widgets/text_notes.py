@@ -1,0 +1,51 @@
+"""What a page says about a text: why its translation may be poor, and what makes it too long."""
+
+import streamlit as st
+
+from model.config.search import SearchConfig
+from model.inference.searching import GREEDY
+from model.inference.translation import Translation
+from viz_app.content.numbers import percent
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
+from viz_app.services import loading, translations
+from viz_app.services.listing import CheckpointKey
+from viz_app.widgets.language_names import language_name
+
+__all__ = ["doubt_note", "length_remedy"]
+
+# A translator writes something for any text, so a doubtful translation gets a quiet note.
+DOUBTS = {
+    "script": N_("Most letters of this text are not {language}, and this model reads {language}."),
+    "vocabulary": N_(
+        "Much of this text is not in the vocabulary of this model, so the translation is largely a guess."
+    ),
+    "unsure": N_(
+        "The model is less confident about this than about {share} of the validation sentences. Some words may be new "
+        "to it, or the text may not be {language}."
+    ),
+}
+
+
+def doubt_note(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> None:
+    """Say why the translation of a text may be poor. Every page that shows a translation calls this once for each."""
+    config = loading.config_of(key)
+    with st.container():  # the note comes and goes; in a container, it does not replace what follows
+        if config.task == "translation" and (doubt := translations.doubt_of(key, text, search)):
+            name = plain(language_name(config.tokenizer.source_language))
+            st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
+
+
+def length_remedy(run: Translation, *, writes: bool = True) -> str:
+    """Which side of a run has too many tokens, and what shortens it. A short text may have a long translation.
+
+    Args:
+        run: A run with too many tokens.
+        writes: Whether the tokens count that the model wrote.
+    """
+    given, written = run.prompt_length or len(run.source), (len(run.written) - run.prompt_length) * writes
+    if written <= given:
+        return t("The text has {n} tokens. Shorten it.", n=given)
+    if run.prompt_length:
+        return t("The model writes {n} tokens. Choose a smaller number in the menu of the search.", n=written)
+    return t("The model writes {n} tokens for this text. Try another text.", n=written)
