@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.conftest import settle
 
 Visit = Callable[..., Page]
+BOARD = "all => all.map(one => { const { x, y, right, bottom } = one.getBoundingClientRect(); return [x, y, right, bottom]; })"
 
 
 def steps_back(page: Page) -> int:
@@ -113,7 +114,54 @@ def test_every_fast_click_counts(visit: Visit) -> None:
     page = visit("heads")
     heads = page.get_by_role("switch", name=re.compile("^cross-attention, layer 1, head"))
     expect(heads).to_have_count(8)
+    settle(page)
+    before = page.locator(".switches button").evaluate_all(BOARD)
     for number in (1, 2, 3, 4, 5, 6, 6):  # while the page still works on the first
         heads.nth(number - 1).evaluate("button => button.click()")
     expect(page).to_have_url(re.compile(r"intervention=off\.cross\.1\.1-2-3-4-5(&|$)"))
     expect(page.get_by_role("switch", name=re.compile(": silenced"))).to_have_count(5)
+    settle(page)
+    assert page.locator(".switches button").evaluate_all(BOARD) == before, "no head moves or grows"
+
+
+def test_lines_between_words_end_with_their_page(visit: Visit) -> None:
+    page = visit("?text=A+dog+runs.")
+    expect(page.locator(".hl-row ~ svg line").first).to_be_attached()
+    page.get_by_role("link", name="Start here").click()
+    expect(page.get_by_text("Words that you need")).to_be_visible()
+    expect(page.locator(".hl-row ~ svg line")).to_have_count(0)
+
+
+def test_a_theme_from_the_menu_stays_on_every_page(visit: Visit) -> None:
+    page = visit("heads")
+    settle(page)
+    page.get_by_test_id("stMainMenuButton").click()
+    page.get_by_test_id("stMainMenuPopover").get_by_text("Dark").click()
+    app = page.locator(".stApp")
+    expect(app).to_have_css("color-scheme", "dark")
+    for path in ("/masks", "/"):
+        page.goto(urljoin(page.url, path))
+        settle(page)
+        expect(app).to_have_css("color-scheme", "dark")
+
+
+def test_a_visitor_learns_that_the_server_does_not_answer(visit: Visit) -> None:
+    page, sockets, away = visit("_stcore/health", kept=False), list[WebSocketRoute](), list[bool]()
+
+    def connect(socket: WebSocketRoute) -> None:
+        if away:
+            socket.close()
+        else:
+            socket.connect_to_server()
+            sockets.append(socket)
+
+    page.route_web_socket(re.compile("_stcore/stream"), connect)
+    page.goto(page.url.replace("_stcore/health", "heads"))
+    settle(page)
+    note = page.get_by_role("alert").filter(has_text="Headlight does not answer")
+    expect(note).to_have_count(0)
+    away.append(True)
+    sockets[-1].close()
+    expect(note).to_be_visible()
+    away.clear()
+    expect(note).to_have_count(0)

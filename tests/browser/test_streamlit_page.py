@@ -17,7 +17,7 @@ NAMES = re.compile(r'\.st[A-Z]\w+|\[data-testid="?\w+"?\]|\.js-plotly-plot')
 # In the page only while somebody types.
 TYPING = '[data-testid="InputInstructions"]'
 # In the page only on a phone, or while the sidebar is closed.
-NOT_HERE = {'[data-testid="stExpandSidebarButton"]', TYPING}
+NOT_HERE = {'[data-testid="stExpandSidebarButton"]', '[data-testid="stDialog"]', TYPING}
 FIELDS = """(modules) => {
     const plot = document.querySelector('.js-plotly-plot'), map = modules.bridge.walkable(plot);
     if (!map) return ['_fullData without a heatmap'];

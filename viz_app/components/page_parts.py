@@ -23,7 +23,7 @@ __all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mo
 
 FloatArray = NDArray[np.float32]
 PARTS = ("page_announcement", "word_lines", "save_pictures")
-KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "tooltips")
+KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "kept_theme", "connection", "tooltips")
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
 

@@ -5,9 +5,11 @@ import attentionLines from "./attention_lines.js";
 import attentionMap from "./attention_map.js";
 import beamTree from "./beam_tree.js";
 import chartKeys from "./chart_keys.js";
+import connection from "./connection.js";
 import derivation from "./derivation.js";
 import headGrid from "./head_grid.js";
 import headSwitches from "./head_switches.js";
+import keptTheme from "./kept_theme.js";
 import lessonStore from "./lesson_store.js";
 import menuRoles from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
@@ -51,4 +53,4 @@ export function provideComponents(name, css) {
 }
 
 /** The language of a page, and how it reacts to keys and fingers. */
-export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, page_language: pageLanguage, tooltips });
+export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, kept_theme: keptTheme, connection, page_language: pageLanguage, tooltips });

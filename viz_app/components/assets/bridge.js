@@ -5,6 +5,7 @@
 
 /** Selectors of Streamlit's elements. */
 export const STREAMLIT = {
+  connected: "[data-testid=stApp][data-test-connection-state=CONNECTED]",
   main: "[data-testid=stMain]", // the part of the page that scrolls
   navigation: "[data-testid=stSidebarNavItems]", // a list whose children are sections, each with a header and items
   navigationLink: "[data-testid=stSidebarNavLink]",
@@ -119,6 +120,30 @@ export function closeSidebarAfter({ target }) {
   /** @type {HTMLElement | null} */
   const button = document.querySelector(STREAMLIT.closeSidebar);
   button?.click();
+}
+
+/** Whether the page has a connection to the server. */
+export function isConnected() {
+  return document.querySelector(STREAMLIT.connected) !== null;
+}
+
+const THEME = (path) => `stActiveTheme-${path}-v2`; // Streamlit's key for the theme of a page that was loaded at this path
+
+/** The theme that the visitor chose in the menu, as Streamlit stores it; null without one. */
+export function chosenTheme() {
+  const [loaded] = performance.getEntriesByType("navigation");
+  try {
+    return localStorage.getItem(THEME(new URL(loaded.name).pathname));
+  } catch {
+    return null; // this browser stores nothing
+  }
+}
+
+/** Let every page open with this theme. @param {string} theme */
+export function keepTheme(theme) {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = document.querySelectorAll(STREAMLIT.navigationLink);
+  for (const path of [location.pathname, ...[...links].map((link) => link.pathname)]) localStorage.setItem(THEME(path), theme);
 }
 
 /**

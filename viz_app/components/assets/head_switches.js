@@ -48,7 +48,8 @@ export default component((root) => {
   }
 
   function redraw() {
-    draw(root, [el("div", { class: "boards" }, data.boards.map((board) => el("div", {}, [
+    const digits = Math.max(...data.boards.map(({ states }) => String(states[0]?.length ?? 1).length));
+    draw(root, [el("div", { class: "boards", style: `--digits:${digits}` }, data.boards.map((board) => el("div", {}, [
       el("div", { class: "quiet" }, board.title),
       el("div", { class: "scroll tall" }, [buttonRows(board.states.map((row, layer) => [
         say("layer {layer}", { layer: layer + 1 }), row.map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),

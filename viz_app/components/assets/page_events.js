@@ -18,11 +18,12 @@ export function onPage(types, listener, options = {}) {
 /**
  * Call a function now and after each change of the elements of the page.
  * @param {() => void} changed
+ * @param {string[]} [attributes] Changes of these attributes count too.
  * @returns {Stop}
  */
-export function onPageChange(changed) {
+export function onPageChange(changed, attributes) {
   const watcher = new MutationObserver(changed);
-  watcher.observe(document.body, { childList: true, subtree: true });
+  watcher.observe(document.body, { childList: true, subtree: true, ...(attributes && { attributeFilter: attributes }) });
   changed();
   return () => watcher.disconnect();
 }

@@ -84,6 +84,15 @@ export default component(() => {
     drawLines(lines);
   }
 
+  /** Leave the chips as they were: the next page may keep them. */
+  function forget() {
+    selection = null;
+    if (!home) return;
+    highlightChips([]);
+    home.querySelector(":scope > svg")?.remove();
+    delete home.dataset.title;
+  }
+
   /** Let the large map frame the row or the column of the selected token. */
   function frameInMap() {
     document.dispatchEvent(new CustomEvent("headlight-mark", { detail: data.in_map ? selection : null }));
@@ -134,6 +143,7 @@ export default component(() => {
     () => document.fonts.removeEventListener("loadingdone", redraw),
     () => sizes.disconnect(),
     () => ended.abort(),
+    forget,
   ];
   document.fonts.addEventListener("loadingdone", redraw); // chips move when their font arrives
   return { update, redraw, stop: () => { for (const stop of stops) stop(); } };
