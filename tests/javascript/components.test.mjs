@@ -84,10 +84,10 @@ test("a map keeps its cells within the width, and labels that do not fit are lef
   const map = (columns) => ({ queries: ["a", "b"], keys: Array(columns).fill("k"), query_title: "query" });
   const few = mapLayout(map(4), 400), many = mapLayout(map(80), 400);
   assert.ok(few.right <= 400 && few.every === 1 && !few.upright);
-  assert.ok(many.cell === 15 && many.every === 2 && many.upright);
+  assert.ok(many.cell === 10 && many.every === 2 && many.upright);
   assert.equal(cellBox(few, [1, 2]).y, few.high);
   const chinese = mapLayout({ ...map(0), keys: [..."一二三四五六七八九十".repeat(4), "</s>"] }, 400);
-  assert.ok(chinese.square && chinese.every === 1, "a single Chinese letter fits below a narrow cell");
+  assert.ok(chinese.square && chinese.every === 1 && chinese.cell === 15, "a single Chinese letter fits below a narrow cell");
 });
 
 test("sizes and places follow the numbers of layers, heads and steps", () => {

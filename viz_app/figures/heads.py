@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import DIVERGING, SEQUENTIAL, legible
-from viz_app.figures.labels import LINE
+from viz_app.figures.labels import LETTERS, LINE
 from viz_app.figures.picture import Picture, map_picture
 from viz_app.figures.scales import colour_bar
 from viz_app.figures.style import TEXT, Axes, Settings, axis, figure, hover
@@ -17,7 +17,7 @@ __all__ = ["head_grids"]
 
 FloatArray = NDArray[np.float32]
 GAP = 1  # empty columns between two grids
-MAX_NUMBERED = 14  # columns; narrower cells show their number only on hover
+MAX_NUMBERED = 14  # columns of a picture as wide as the page; narrower cells show their number only on hover
 OUTSIDE = 90  # pixels above and below the cells
 
 
@@ -41,6 +41,7 @@ def head_grids(
     unit: str,
     notes: Mapping[str, Sequence[Sequence[str]]] | None = None,
     signed: bool = False,
+    most_numbered: int = MAX_NUMBERED,
     height: int,
 ) -> Picture:
     """Draw all grids side by side in one heatmap, with the numbers in the cells if they fit.
@@ -50,6 +51,7 @@ def head_grids(
         unit: What the numbers are.
         notes: Title → (L, H) texts for the hover.
         signed: Use the colour scale for numbers above and below 0.
+        most_numbered: The columns whose cells have room for their numbers.
         height: Pixels, at least.
     """
     grids = side_by_side(values)
@@ -68,7 +70,7 @@ def head_grids(
         "ygap": 2,
         "hoverongaps": False,
         "hovertemplate": hover("%{customdata}", "%{z:.5f}"),
-        **(cell_numbers(canvas, low, bound, signed=signed) if canvas.shape[1] <= MAX_NUMBERED else {}),
+        **(cell_numbers(canvas, low, bound, signed=signed) if canvas.shape[1] <= most_numbered else {}),
     }
     layers = [str(layer + 1) for layer in range(len(canvas))]
     drawn = figure(
@@ -149,7 +151,8 @@ def column_names(grids: Sequence[Grid]) -> list[str]:
 
 def cell_numbers(canvas: FloatArray, low: float, high: float, *, signed: bool) -> Settings:
     """The settings that write the numbers into the cells."""
-    digits = 2 if high >= 0.1 else 3
+    digits = 1 if high >= 10 else 2 if high >= 0.1 else 3
     numbers = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas]
     texts = legible(numbers, canvas, low=low, high=max(high, low + 1e-9), signed=signed)
-    return {"text": texts, "texttemplate": "%{text}"}
+    # Without a size, Plotly fits the whole markup of a text into its cell, which makes the number tiny.
+    return {"text": texts, "texttemplate": "%{text}", "textfont": {"size": LETTERS}}

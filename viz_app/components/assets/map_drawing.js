@@ -3,12 +3,13 @@
 import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { isolated, letters, shortened, spoken } from "./format.js";
-import { availableWidth } from "./mounting.js";
+import { availableWidth, zoomOf } from "./mounting.js";
 import { clamped, colourAt } from "./numbers.js";
 import { ARROWS } from "./single_tab_stop.js";
 import { say } from "./words.js";
 
 const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its height if it is free
+const NARROWEST = 10; // pixels of a cell in a map with many columns, where not every key has a label
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
 const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
 const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
@@ -50,14 +51,14 @@ const isSquare = (label) => letters(label) === 2 && [...label].length === 1;
 export function mapLayout(map, available) {
   const rows = map.queries.length, columns = map.keys.length;
   const left = labelWidth(map.queries) + 22, beside = map.bar ? BAR + 74 : 8;
-  const cell = Math.max(CELL[0], Math.min(map.height ? WIDEST : CELL[1], (available - left - beside) / columns));
+  const square = 2 * map.keys.filter(isSquare).length > columns;
+  const cell = Math.max(square ? CELL[0] : NARROWEST, Math.min(map.height ? WIDEST : CELL[1], (available - left - beside) / columns));
   const upright = cell < SLANTED_FROM; // slanted labels would overlap
   const below = labelWidth(map.keys) * (upright ? 1 : 0.75) + 24;
   const fitting = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
   const forTitle = (7 * letters(map.query_title) - below) / rows; // a few rows would cut their own title
   const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), fitting);
   const bottom = rows * high, right = left + columns * cell;
-  const square = 2 * map.keys.filter(isSquare).length > columns;
   const every = upright && !square ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
   return { left, right, bottom, below, beside, cell, high, upright, square, every };
 }
@@ -83,10 +84,22 @@ function cellElements(map, layout) {
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function labelElements(map, { left, right, bottom, below, cell, high, upright, square, every }) {
-  const rows = map.queries.map((query, t) => el("text", {
-    x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
-  }, isolated(shortened(query, LABEL))));
+function queryLabels(map, { left, bottom, below, high }) {
+  const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2)); // keeps a long title whole
+  return el("g", { class: "stays" }, [
+    paper(0, left - 2, bottom + below + 8),
+    ...map.queries.map((query, t) => el("text", {
+      x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
+    }, isolated(shortened(query, LABEL)))),
+    el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
+  ]);
+}
+
+/** What lies behind labels that stay in view, so that no cell shines through. */
+const paper = (x, width, height) => el("rect", { x, y: 0, width, height, fill: "var(--st-background-color)" });
+
+/** @param {MapPicture} map @param {Layout} layout */
+function keyLabels(map, { left, right, bottom, below, cell, upright, square, every }) {
   const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
     const x = left + (i * every + 0.5) * cell, y = bottom + 14;
     if (square && isSquare(key)) return el("text", { x, y: y + 4, "text-anchor": "middle", lang: map.languages.key || false }, key);
@@ -95,19 +108,15 @@ function labelElements(map, { left, right, bottom, below, cell, high, upright, s
       lang: map.languages.key || false,
     }, isolated(shortened(key, LABEL)));
   });
-  const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2)); // keeps a long title whole
-  return [
-    ...rows, ...columns,
-    el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
-    el("text", { x: (left + right) / 2, y: bottom + below, "text-anchor": "middle" }, map.key_title),
-  ];
+  return [...columns, el("text", { x: (left + right) / 2, y: bottom + below, "text-anchor": "middle" }, map.key_title)];
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function colourBar({ bar, colours }, { right, bottom }) {
+function colourBar({ bar, colours }, { right, bottom, below, beside }) {
   if (!bar) return [];
   const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2];
-  return [el("g", {}, [
+  return [el("g", { class: "stays bar" }, [
+    paper(right, beside, bottom + below + 8),
     ...Array.from({ length: STOPS }, (_, i) => el("rect", {
       x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
     })),
@@ -142,12 +151,23 @@ export function mapDrawing(home, showReadout) {
       "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", { picture: map.label.replace(/[.。]$/, "") }),
     }, [
       el("g", {}, cellElements(map, layout)),
-      el("g", {}, labelElements(map, layout)),
+      el("g", {}, keyLabels(map, layout)),
       el("g", {}, [el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" })]),
+      queryLabels(map, layout),
       ...colourBar(map, layout),
     ])]);
+    keepInView();
     point(at);
     mark(null);
+  }
+
+  /** The labels of the queries and the colour bar stay in view while the map scrolls, if they leave it half of the width. */
+  function keepInView() {
+    const { left, right, beside } = layout, wide = availableWidth(home), scrolled = home.scrollLeft / zoomOf(home);
+    for (const part of home.querySelectorAll(".stays")) {
+      const isBar = part.matches(".bar"), fits = 2 * (left + (isBar ? beside : 0)) < wide;
+      part.style.translate = fits ? `${scrolled - (isBar ? Math.max(0, right + beside - wide) : 0)}px` : "";
+    }
   }
 
   /** Put a frame around a box, or hide the frame. */
@@ -208,6 +228,7 @@ export function mapDrawing(home, showReadout) {
     point([t, s]);
     report({ query: t });
   });
+  home.addEventListener("scroll", keepInView);
   home.addEventListener("pointerleave", () => report(null));
   return { show, redraw, mark };
 }

@@ -53,7 +53,7 @@ def differing_heads(pair: MapPair) -> None:
     )
     moved = moved_weight(pair.views[0].maps, pair.views[1].maps)
     draw(
-        head_grids({t(KINDS[pair.kind].title): moved}, unit=t("share"), height=pair.height),
+        head_grids({t(KINDS[pair.kind].title): moved}, unit=t("share"), most_numbered=8, height=pair.height),
         key="moved",
         alt=t("Share of the weight of each head that is on other keys"),
     )
