@@ -24,7 +24,7 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
         sentences(
             [
                 t("This page follows up to {limit} tokens of a text and of its translation.", limit=MAX_TILE),
-                length_remedy(trained),
+                length_remedy(trained, MAX_TILE),
             ]
         )
     )

@@ -30,7 +30,7 @@ else:
     doubt_note(key, text)
 if max(len(translation.written) - translation.prompt_length, translation.prompt_length) > MAX_STEPS:
     limit = t("This page can show at most {limit} tokens.", limit=MAX_STEPS)
-    st.info(sentences([limit, length_remedy(translation)]))
+    st.info(sentences([limit, length_remedy(translation, MAX_STEPS)]))
 elif search == "greedy":
     greedy_steps(config, translation, setting)
 else:

@@ -36,15 +36,15 @@ def doubt_note(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> 
             st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
 
 
-def length_remedy(run: Translation, *, writes: bool = True) -> str:
+def length_remedy(run: Translation, limit: int) -> str:
     """Which side of a run has too many tokens, and what shortens it. A short text may have a long translation.
 
     Args:
-        run: A run with too many tokens.
-        writes: Whether the tokens count that the model wrote.
+        run: A run with more tokens than a page can show.
+        limit: Of the tokens of the text, and of those that the model writes.
     """
-    given, written = run.prompt_length or len(run.source), (len(run.written) - run.prompt_length) * writes
-    if written <= given:
+    given, written = run.prompt_length or len(run.source), len(run.written) - run.prompt_length
+    if given > limit:
         return t("The text has {n} tokens. Shorten it.", n=given)
     if run.prompt_length:
         return t("The model writes {n} tokens. Choose a smaller number in the menu of the search.", n=written)

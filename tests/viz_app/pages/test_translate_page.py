@@ -35,11 +35,12 @@ def test_the_page_uses_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoi
     np.testing.assert_allclose(head_map(app), expected.maps["cross"][2, 0], atol=1e-6)
 
 
-def test_a_text_that_the_model_cannot_read_gets_a_note(open_app: OpenApp) -> None:
-    for text, note in (("Ein Mann liest ein Buch.", ""), ("Я тебя люблю.", "Most letters of this text")):
-        app = open_app(checkpoint=NAME, text=text)
-        assert any(note in caption.value for caption in app.caption) or not note
-        assert note or not any(":material/info:" in caption.value for caption in app.caption)
+def test_a_text_that_the_model_cannot_read_gets_a_note_on_every_page_that_translates_it(open_app: OpenApp) -> None:
+    for page in ("translate", "steps", "inside", "heads", "compare", "start"):
+        app = open_app(page, checkpoint=NAME, text="Я тебя люблю.", second_text="A dog.", compare="sentences")
+        assert sum("Most letters of this text" in caption.value for caption in app.caption) == 1, page
+    app = open_app(checkpoint=NAME, text="A dog runs.")
+    assert not any(":material/info:" in caption.value for caption in app.caption)
 
 
 def test_impossible_search_settings_become_defaults(open_app: OpenApp) -> None:

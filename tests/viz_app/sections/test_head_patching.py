@@ -58,7 +58,13 @@ def test_patching_stops_at_its_time_limit_and_starts_again(open_app: OpenApp, mo
 
 
 @pytest.mark.parametrize(
-    ("donor", "reason"), [(TEXT, "Both translations are the same"), (" ", "Type a donor"), ("word " * 90, "up to 25")]
+    ("donor", "reason"),
+    [
+        (TEXT, "Both translations are the same"),
+        (" ", "Type a donor"),
+        ("word " * 90, "The donor is too long. The text has 91 tokens. Shorten it."),
+        ("!!!! ???? !!!!", "The donor is too long. The model writes 32 tokens for this text. Try another text."),
+    ],
 )
 def test_texts_that_cannot_be_patched_get_a_reason(open_app: OpenApp, donor: str, reason: str) -> None:
     app = open_app("heads", checkpoint=NAME, text=TEXT, giver=donor, heads_tab="Paste a head")

@@ -150,7 +150,7 @@ def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | Non
         limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
         longer = runs[lengths.index(max(lengths))]
         which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
-        st.info(sentences([limit, which, length_remedy(longer, writes=task == "translation")]))
+        st.info(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
         return None
     if parameters > MAX_PARAMETERS:
         st.info(

@@ -47,7 +47,7 @@ def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation)
                 "The maps, the lines, the steps and your changes in one page, for any browser, without a network."
             ),
             refusal=sentences(
-                [t("One HTML file can hold {limit} tokens.", limit=MAX_TOKENS), length_remedy(translation)]
+                [t("One HTML file can hold {limit} tokens.", limit=MAX_TOKENS), length_remedy(translation, MAX_TOKENS)]
             )
             if max(len(translation.source), len(translation.read)) > MAX_TOKENS
             else "",
