@@ -79,6 +79,14 @@ def settle(page: Page) -> None:
     page.wait_for_function(DRAWN)
 
 
+def once_complete(problems: Callable[[], set[str]]) -> set[str]:
+    """What is wrong with a page that may still be drawing: an element can be there before its text."""
+    deadline = time.monotonic() + WAIT
+    while (found := problems()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
 def visible_text(page: Page) -> str:
     """What the page says once it has settled."""
     settle(page)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from tests.browser.conftest import settle
 
 Visit = Callable[..., Page]
-BOARD = "all => all.map(one => { const { x, y, right, bottom } = one.getBoundingClientRect(); return [x, y, right, bottom]; })"
+BOARD = "all => all.map((one) => Object.values(one.getBoundingClientRect().toJSON()))"
 
 
 def steps_back(page: Page) -> int:

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, expect
 
-from tests.browser.conftest import DRAWN, App
+from tests.browser.conftest import DRAWN, App, once_complete
 from tests.browser.overflow import PHONE, PROJECTOR, problems
 from tests.conftest import BUNDLED
 from viz_app.content.catalogues import LANGUAGES
@@ -96,7 +96,7 @@ def walk(page: Page, lesson: Lesson, lang: str, *, answers: bool) -> list[str]:
 
     def check(step: Step, *, hidden: bool) -> None:
         page.wait_for_function(THERE, arg=[lesson.link(step), hidden])
-        wrong = look(page, step, texts.steps[step.name], lang, hidden=hidden)
+        wrong = once_complete(lambda: look(page, step, texts.steps[step.name], lang, hidden=hidden))
         found.extend(f"{lang}, {lesson.link(step)}{' before the answer' * hidden}: {one}" for one in sorted(wrong))
 
     for step in lesson.steps:

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.interventions import Head, Intervention, PaintedCell
-from tests.viz_app.conftest import NAME, component_data
+from tests.viz_app.conftest import NAME
 from viz_app.session import address, choice_forms
 from viz_app.widgets import text_field
 from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
