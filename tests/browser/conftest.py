@@ -27,12 +27,16 @@ WAIT = 30  # seconds for what a page is expected to show
 expect.set_options(timeout=1000 * WAIT)
 # The script has run, nothing of its earlier run is left, the browser has the code of every widget (what stands in its
 # place until then is lower, and the page would move under a pointer), our style too, which comes as one of them, the
-# keys of the page work, and Plotly has drawn what came.
+# keys of the page work, every text and every component has its content, and Plotly has drawn what came.
 DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && [...document.querySelectorAll('style')].some(({ textContent }) => textContent.includes('.hl-chip'))
     && document.querySelector('.stMainBlockContainer [data-testid=stElementContainer]')
     && document.documentElement.dataset.keys
     && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]')
+    && [...document.querySelectorAll('.stMainBlockContainer :is(.stMarkdown, .stHtml)')].every(
+        one => one.textContent.trim())
+    && [...document.querySelectorAll('.stMainBlockContainer [class*=st-key-] *')].every(one => !one.shadowRoot
+        || one.shadowRoot.querySelector('.root')?.childElementCount || one.closest('[class*=st-key-lesson_store]'))
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
 VIEWPORTS: dict[bool, ViewportSize] = {False: {"width": 1280, "height": 800}, True: {"width": 390, "height": 844}}

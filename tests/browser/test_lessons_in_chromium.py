@@ -35,6 +35,7 @@ def test_answers_survive_a_reload_and_what_another_tab_has_kept(visit: Visit) ->
     hostile = {f"{LESSON.name}.x": {"first": "<b>"}, LESSON.link(LESSON.steps[-1]): "<script>", "other": [1]}
     page.evaluate("(text) => localStorage.setItem('headlight-lessons', text)", json.dumps(hostile))
     answer(page, 0)
+    page.wait_for_function(f"(name) => name in ({KEPT})()", arg=NAME)
     kept = page.evaluate(KEPT)
     assert kept.keys() == hostile.keys() | {NAME}, "an answer is added to what is kept"
     assert kept[NAME]["first"] == STEP.answer.options[0]
@@ -64,7 +65,7 @@ def test_leaving_restores_the_choices_from_before_a_reload(visit: Visit) -> None
     page.get_by_role("button", name="Leave the lesson").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Lessons")
     page.wait_for_url("**text=My+own+sentence.*")
-    assert page.evaluate("() => sessionStorage.getItem('headlight-before')") is None
+    page.wait_for_function("() => sessionStorage.getItem('headlight-before') === null")
 
 
 def test_keys_walk_through_the_steps_and_back_and_forward_too(visit: Visit) -> None:

@@ -99,6 +99,7 @@ def test_play_and_a_candidate_keep_the_focus_and_one_place_announces(visit: Visi
     expect(page.get_by_role("button", name="Speed: 0.5 ×")).to_be_visible()  # of who wants less motion
     page.keyboard.press("Enter")
     page.get_by_label("Step", exact=True).fill("2")
+    expect(page.get_by_text("step 2 of")).to_be_visible()
     word = page.locator(".candidate.written .word")
     expect(announcement).to_have_text(f"Step 2: written {word.inner_text()}")
     expect(page).to_have_url(re.compile("step=2"))
