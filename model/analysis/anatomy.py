@@ -21,6 +21,7 @@ from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
 from model.network.scores import attention_scores
+from model.text.pair import Text
 from model.trace import hook_name
 
 __all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "sharing_heads", "value_norms", "why_no_mixing"]
@@ -77,7 +78,7 @@ class Derivation:
 
 
 def anatomy(
-    checkpoint: AnyCheckpoint, text: str, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
+    checkpoint: AnyCheckpoint, text: Text, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, Anatomy]:
     """Run a model over a text and keep the tensors of one attention layer.
 
@@ -221,7 +222,7 @@ def weights_of(masked: FloatArray, sink: np.floating | None) -> FloatArray:
 
 
 def value_norms(
-    checkpoint: AnyCheckpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
+    checkpoint: AnyCheckpoint, text: Text, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, dict[str, FloatArray]]:
     """The length of each value vector after its head's part of the output projection: ‖v W_O‖.
 

@@ -10,8 +10,10 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
 from model.inference.padding import padded_for
+from model.inference.tokens import labelled
+from model.text.pair import Text, paired, texts_of
 
-__all__ = ["Deletion", "delete_each_word", "word_spans"]
+__all__ = ["Deletion", "delete_each_word", "without_each_word", "word_spans"]
 
 MAX_TOKENS = 8_192  # in one batch
 
@@ -31,28 +33,40 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return spans if len(spans) > 1 else [match.span() for match in re.finditer(r"\S", text)]
 
 
+def without_each_word(text: Text) -> list[tuple[str, Text]]:
+    """Each word, and the text or the pair of texts without it."""
+    first, second = texts_of(text)
+    parts = ("A", "B") if second else ("", "")
+    return [
+        *((labelled(word, parts[0]), paired(rest, second)) for word, rest in shortened_texts(first)),
+        *((labelled(word, parts[1]), paired(first, rest)) for word, rest in shortened_texts(second)),
+    ]
+
+
+def shortened_texts(text: str) -> list[tuple[str, str]]:
+    return [(text[start:end], text[:start] + text[end:].lstrip()) for start, end in word_spans(text)]
+
+
 @torch.inference_mode()
-def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, max_words: int) -> list[Deletion]:
+def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words: int) -> list[Deletion]:
     """Classify a text without its first word, without its second word and so on.
 
     Args:
         checkpoint: A classifier; never changed.
-        text: Any text.
+        text: Any text, or a pair of texts.
         max_words: How many words are deleted at most, from the start of the text.
 
     Returns:
         One deletion per word; none where the text has a single word.
     """
-    model, tokenizer, specials = checkpoint.model, checkpoint.tokenizers.source, checkpoint.tokenizers.specials
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)
-    spans = word_spans(text)
-    if len(spans) < 2:  # nothing would be left
+    deletions = without_each_word(text)
+    if len(deletions) < 2:  # nothing would be left
         return []
-    ids = [
-        shortened(tokenizer.encode(text[:start] + text[end:].lstrip()).ids, model.config.max_length, specials)
-        for start, end in spans[:max_words]
-    ]
+    deletions, limit = deletions[:max_words], model.config.max_length
+    ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for _, rest in deletions]
     size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []
     for start in range(0, len(ids), size):
@@ -61,9 +75,9 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, max_words: 
     own = labels.index(whole.label)
     return [
         Deletion(
-            word=text[start:end],
+            word=word,
             change=row[own] - whole.probabilities[whole.label],
             label=labels[max(range(len(labels)), key=row.__getitem__)],
         )
-        for (start, end), row in zip(spans[:max_words], rows, strict=True)
+        for (word, _), row in zip(deletions, rows, strict=True)
     ]

@@ -47,13 +47,13 @@ def make_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examp
 
     Args:
         checkpoint: A translator, a language model or a classifier; never changed.
-        pairs: (sentence, translation) pairs. An empty translation is replaced by the model's own. Only translators use
-            translations.
+        pairs: (sentence, translation) pairs. An empty translation is replaced by the model's own. For a classifier that
+            reads pairs, the second one is the second text of the sentence.
 
     Raises:
         ConfigError: the model only reads.
     """
-    model, texts = checkpoint.model, [text for text, _ in pairs]
+    model, texts = checkpoint.model, checkpoint.tokenizers.sources(pairs)
     if isinstance(model, ReadsBatches):
         ids = pad_ids(model, [()] * len(texts), encode_texts(checkpoint, texts).read, side="right")
         return Examples(source=ids.source, target=ids.read, real=ids.read_real)

@@ -12,8 +12,10 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Loaded
 from model.inference.padded_pass import PaddedIds, Side, batch_logits, encode_texts, pad_ids
+from model.inference.tokens import labelled, parts_of
 from model.network.protocols import Reads
 from model.text.encoding import Tokenizer
+from model.text.pair import Text
 from model.trace import hook_name, tracing
 
 __all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch"]
@@ -51,7 +53,7 @@ class PaddedBatch:
         return np.asarray(self.allowed[kind][layer, int(real.sum(axis=1).argmax())])
 
 
-def padded_batch(checkpoint: Loaded, texts: Sequence[str], *, side: Side | None = None) -> PaddedBatch:
+def padded_batch(checkpoint: Loaded, texts: Sequence[Text], *, side: Side | None = None) -> PaddedBatch:
     """Combine a few texts in one padded batch, and run it.
 
     Args:
@@ -68,10 +70,14 @@ def padded_batch(checkpoint: Loaded, texts: Sequence[str], *, side: Side | None 
     with torch.inference_mode(), recorded_masks(model) as masks:
         batch_logits(model, ids)
     written = pad_ids(model, encoded.source, encoded.written).read
+    parts = [
+        parts_of(tokenizers, tokenizers.encode(text, len(row)), row)
+        for text, row in zip(texts, encoded.source, strict=True)
+    ]
     return PaddedBatch(
         source_ids=ids.source.cpu().numpy(),
         read_ids=ids.read.cpu().numpy(),
-        source=as_text(tokenizers.source, ids.source),
+        source=tuple(map(named_by_part, as_text(tokenizers.source, ids.source), parts)),
         read=as_text(tokenizers.target, ids.read),
         written=as_text(tokenizers.target, written),
         source_real=ids.source_real.cpu().numpy(),
@@ -81,6 +87,11 @@ def padded_batch(checkpoint: Loaded, texts: Sequence[str], *, side: Side | None 
             for kind in model.config.kinds
         },
     )
+
+
+def named_by_part(tokens: Sequence[str], parts: Sequence[str]) -> tuple[str, ...]:
+    """The tokens of a text and its padding, with the names of the parts of a pair."""
+    return (*map(labelled, tokens, parts), *tokens[len(parts) :])
 
 
 def as_text(tokenizer: Tokenizer, ids: Tensor) -> tuple[tuple[str, ...], ...]:

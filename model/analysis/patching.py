@@ -23,6 +23,7 @@ from model.inference.padding import padded_for
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import PredictsMasked, Reads, Writes, classifies
+from model.text.pair import Text
 from model.trace import Edit, hook_name, tracing
 
 __all__ = [
@@ -159,7 +160,11 @@ def contrast_of_reading(
 
 @torch.inference_mode()
 def patch_every_head(
-    checkpoint: AnyCheckpoint, donor: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
+    checkpoint: AnyCheckpoint,
+    donor: Text,
+    text: Text,
+    *,
+    report: Callable[[int, int], object] = lambda done, runs: None,
 ) -> PatchingEffects | None:
     """Patch each head of the run over one text with its output in the run over another.
 
@@ -287,7 +292,7 @@ def patch_rows(donor: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> E
     return edit
 
 
-def patch_head(checkpoint: AnyCheckpoint, donor: str, text: str, head: Head) -> Translation:
+def patch_head(checkpoint: AnyCheckpoint, donor: Text, text: Text, head: Head) -> Translation:
     """Run a model over a text while one head is patched, position by position, from the run of the donor.
 
     Positions that the donor's run does not have stay unchanged.

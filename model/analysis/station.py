@@ -93,7 +93,7 @@ def follow_translation(model: Reads, translation: Translation, recording: Record
             "encoder": [token.id for token in translation.source],
             "decoder": [token.id for token in translation.read],
         },
-        keys={kind: [token.text for token in translation.tokens_of(kind)[1]] for kind in translation.maps},
+        keys={kind: [token.label for token in translation.tokens_of(kind)[1]] for kind in translation.maps},
     )
 
 
@@ -104,7 +104,7 @@ def follow_classification(model: Reads, classification: Classification, recordin
         recording=recording,
         maps={"encoder": classification.encoder},
         ids={"encoder": classification.ids},
-        keys={"encoder": classification.tokens},
+        keys={"encoder": classification.token_labels},
     )
 
 

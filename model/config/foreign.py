@@ -64,6 +64,7 @@ class ForeignTexts:
 
     source_language: str = ""
     target_language: str = ""
+    separator: str = ""  # the text of the tokens between two texts; "" where the model reads single texts
     mask: str = ""  # the text of the mask token, which a visitor types for a hidden word
     chat_template: str = ""  # the program that adds the marks of a conversation; "" without one
     chat: ChatFrame | None = None  # what the template adds, where it is used

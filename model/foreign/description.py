@@ -9,7 +9,7 @@ from model.config.foreign import ForeignConfig, ForeignSizes, Task
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.known_config import texts_of
-from model.foreign.sizes import classes_of
+from model.foreign.sizes import claimed_positions, classes_of
 from model.messages import Message
 from model.safety.errors import first_line
 from model.safety.sizes import read_config_json
@@ -67,7 +67,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
             d_model=int(config.hidden_size),
             num_heads=int(config.num_attention_heads),
             layers=layers,
-            max_length=int(getattr(config, "max_position_embeddings", None) or 512),
+            max_length=claimed_positions(config),
             source_vocab_size=vocabulary,
             target_vocab_size=vocabulary,
             **(classes_of(config) if task == "classification" else {}),

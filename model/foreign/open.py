@@ -28,6 +28,7 @@ from model.foreign.generation import settings_of
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
+from model.foreign.segments import segments_of
 from model.foreign.sizes import labels_of
 from model.foreign.tokenizer_pair import languages_of, padding_of, pair_of, read_tokenizer
 from model.foreign.translator import ForeignTranslator
@@ -104,6 +105,7 @@ def open_alone(
         described.tokenizer,
         languages=languages_of(tokenizer),
         chat_template=template_of(tokenizer) if task == "continuation" else "",
+        separator="".join(pair.source.tokens(pair.specials.separator)),
         special_tokens={name: str(token) for name, token in tokenizer.special_tokens_map.items()},
     )
     settings = settings_of(model.generation_config if model.can_generate() else None)
@@ -179,8 +181,9 @@ def wrap(
     if task == "continuation":
         return ForeignLanguageModel(model, padding=padding_of(tokenizer))
     pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+    segments = segments_of(tokenizer, model)
     if task == "reading":
-        return ForeignReader(model, pad_id=pad_id)
+        return ForeignReader(model, pad_id=pad_id, segments=segments)
     if len(labels_of(model.config)) < 2 or model.config.problem_type == "regression":
         raise ConfigError("it gives a text a number and not one of several classes.")
-    return ForeignClassifier(model, pad_id=pad_id)
+    return ForeignClassifier(model, pad_id=pad_id, segments=segments)

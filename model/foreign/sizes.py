@@ -13,6 +13,7 @@ from model.config.section import ConfigError
 
 __all__ = [
     "TABLES",
+    "claimed_positions",
     "classes_of",
     "few_texts",
     "few_tokens",
@@ -88,10 +89,16 @@ def classes_of(config: PreTrainedConfig) -> ClassifierFields:
     }
 
 
+def claimed_positions(config: PreTrainedConfig) -> int:
+    """The number of positions in a configuration. XLNet, which has no largest position, says −1."""
+    claimed = int(getattr(config, "max_position_embeddings", None) or 0)
+    return claimed if claimed > 0 else UNLIMITED
+
+
 def positions_of(model: PreTrainedModel) -> int:
     """The number of positions that the model can distinguish."""
     table, config = learned_positions(model), model.config
-    known = int(getattr(config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
+    known = claimed_positions(config) if table is None else len(table)
     if getattr(config, "attention_type", "") == "block_sparse":  # BigBird attends to all tokens of shorter texts only
         return min(known, (5 + 2 * int(config.num_random_blocks)) * int(config.block_size))
     return known

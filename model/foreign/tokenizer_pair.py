@@ -11,6 +11,7 @@ from model.files import CheckpointError
 from model.foreign.base import ForeignModel
 from model.foreign.generation import rules_of
 from model.foreign.language_model import ForeignLanguageModel
+from model.foreign.segments import separator_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.network.protocols import Padding
@@ -100,7 +101,7 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
         ends = tuple(end for end in (found.eos, *found.more_ends) if end >= 0)
         found = replace(found, rules=rules_of(generation, ends, model.config.max_length))
     else:
-        found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
+        found = Specials(bos=begins or 0, eos=-1, before=before, separator=separator_of(tokenizer), after=after)
     rows = model.config.target_vocab_size
     written = (found.bos, *found.banned, found.first or 0)
     for i in (*written, found.eos, *found.more_ends):

@@ -9,6 +9,7 @@ from model.inference.classify import Classification, record_classification
 from model.inference.tokens import Token
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
+from model.text.pair import Text
 from model.trace import Edit
 
 __all__ = ["AnyCheckpoint", "reading_of", "record_text", "run_text"]
@@ -18,7 +19,7 @@ AnyCheckpoint = Checkpoint | ClassifierCheckpoint
 
 def record_text(
     checkpoint: AnyCheckpoint,
-    text: str,
+    text: Text,
     *,
     record: Sequence[str] = (),
     forced: Mapping[int, int] = NOTHING_FORCED,
@@ -28,7 +29,7 @@ def record_text(
 
     Args:
         checkpoint: A loaded checkpoint of any task; never changed.
-        text: Any text.
+        text: Any text, or a pair of texts.
         record: Patterns for the names of hook points to record, in addition to the weights and masks.
         forced: Position → target id that is written there; only for models that write.
         edits: See `tracing`.
@@ -39,7 +40,7 @@ def record_text(
     return record_translation(checkpoint, text, record=record, forced=forced, edits=edits)
 
 
-def run_text(checkpoint: AnyCheckpoint, text: str, *, edits: Mapping[str, Edit] | None = None) -> Translation:
+def run_text(checkpoint: AnyCheckpoint, text: Text, *, edits: Mapping[str, Edit] | None = None) -> Translation:
     """As `record_text`, without a recording."""
     return record_text(checkpoint, text, edits=edits)[0]
 
@@ -47,11 +48,13 @@ def run_text(checkpoint: AnyCheckpoint, text: str, *, edits: Mapping[str, Edit] 
 def reading_of(checkpoint: ClassifierCheckpoint, found: Classification) -> Translation:
     """A classification as a translation that has only a source. `text` is the label."""
     specials = checkpoint.tokenizers.specials
-    pairs = zip(found.ids, found.tokens, words_of(checkpoint, found), strict=True)
+    rows = zip(found.ids, found.tokens, words_of(checkpoint, found), found.parts, strict=True)
     usual = found.allowed.all()
     return Translation(
         text=found.label,
-        source=tuple(Token(text=text, id=i, word=word, unknown=i == specials.unknown) for i, text, word in pairs),
+        source=tuple(
+            Token(text=text, id=i, word=word, part=part, unknown=i == specials.unknown) for i, text, word, part in rows
+        ),
         read=(),
         written=(),
         maps={"encoder": found.encoder},

@@ -13,8 +13,10 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
 from model.inference.padding import padded_for
+from model.inference.tokens import labelled, parts_of
 from model.inference.translation import Recording
 from model.network.protocols import Classifies
+from model.text.pair import Text, paired, texts_of
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, Trace, hook_name, tracing
 
@@ -40,29 +42,41 @@ class Classification:
     several_labels: bool  # a text may have several labels, each with its own probability
     ids: tuple[int, ...]  # S, of the tokens
     tokens: tuple[str, ...]  # S, with `</s>` at the end
+    parts: tuple[str, ...]  # S, see `Token.part`
     encoder: FloatArray  # (L, H, S, S)
     allowed: NDArray[np.bool_]  # (L, S, S): False where a window masks the key
     pooled_by: Literal["attention", "mean", "first"]  # a learned query, the mean of all vectors, or the first vector
     pooling: FloatArray | None  # (H, S), the attention of the learned query; None for the mean
-    dropped: int  # tokens removed from the middle of a text that is too long
+    dropped: int  # tokens removed from the middle of a text that is too long, or from the ends of the texts of a pair
     unread: float  # share of the characters that are in no token of the vocabulary
 
+    @property
+    def token_labels(self) -> tuple[str, ...]:
+        """The tokens, with the names of their parts of a pair."""
+        return tuple(map(labelled, self.tokens, self.parts))
 
-def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str, Edit] | None = None) -> Classification:
+
+def classify(
+    checkpoint: ClassifierCheckpoint, text: Text, *, second: str = "", edits: Mapping[str, Edit] | None = None
+) -> Classification:
     """Classify one text, and keep the attention maps of the pass.
 
     Args:
         checkpoint: A loaded classifier; never changed.
         text: Any text; it may be empty.
+        second: The second text of a pair, such as a hypothesis, for a classifier that reads pairs.
         edits: See `tracing`.
+
+    Raises:
+        ConfigError: the model does not read pairs.
     """
-    return record_classification(checkpoint, text, edits=edits)[0]
+    return record_classification(checkpoint, paired(text, second), edits=edits)[0]
 
 
 @torch.inference_mode()
 def record_classification(
     checkpoint: ClassifierCheckpoint,
-    text: str,
+    text: Text,
     *,
     record: Sequence[str] = (),
     edits: Mapping[str, Edit] | None = None,
@@ -71,7 +85,7 @@ def record_classification(
 
     Args:
         checkpoint: A loaded classifier; never changed.
-        text: Any text; it may be empty.
+        text: Any text, which may be empty, or a pair of texts.
         record: Patterns for the names of hook points to record, in addition to the weights and masks.
         edits: See `tracing`.
 
@@ -79,7 +93,8 @@ def record_classification(
         The class with the attention maps, and what passed the other hook points.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
-    encoding, specials = tokenizer.encode(text), checkpoint.tokenizers.specials
+    specials = checkpoint.tokenizers.specials
+    encoding = checkpoint.tokenizers.encode(text, model.config.max_length)
     encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
@@ -91,14 +106,15 @@ def record_classification(
         probabilities=by_label,
         ids=tuple(ids),
         tokens=tokenizer.tokens(ids),
+        parts=tuple(parts_of(checkpoint.tokenizers, encoding, ids)),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
         allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),
         logits=logits.float().cpu().numpy(),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
         pooling=pooled(model.config.pooling, trace, len(ids)),
-        dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
-        unread=unread_share(encoding, text, unknown=specials.unknown),
+        dropped=encoding.dropped + len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
+        unread=unread_share(encoding, "".join(texts_of(text)), unknown=specials.unknown),
     )
     return classification, Recording(trace=trace, rows=(0,))
 
@@ -138,22 +154,21 @@ def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:
 
 @torch.inference_mode()
 def classify_lines(
-    model: Classifies, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
+    model: Classifies, tokenizers: TokenizerPair, lines: Sequence[Text], *, batch_size: int = 64
 ) -> list[int]:
     """Classify many texts, in batches of similar length.
 
     Args:
         model: A classifier, in evaluation mode.
         tokenizers: Of the model.
-        lines: The texts.
+        lines: The texts, or pairs of texts.
         batch_size: How many texts one batch holds.
 
     Returns:
         The index of the most probable label of each text, in the order of the texts.
     """
-    ids = [
-        shortened(tokenizers.source.encode(line).ids, model.config.max_length, tokenizers.specials) for line in lines
-    ]
+    limit = model.config.max_length
+    ids = [shortened(tokenizers.encode(line, limit).ids, limit, tokenizers.specials) for line in lines]
     order = sorted(range(len(lines)), key=lambda i: len(ids[i]))
     labels = [0] * len(lines)
     for start in range(0, len(order), batch_size):

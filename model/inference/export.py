@@ -13,25 +13,32 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.inference.translation import Translation
+from model.text.pair import Text, texts_of
 
-__all__ = ["FORMATS", "count_weights", "maps_csv", "maps_frame", "maps_json", "maps_npz"]
+__all__ = ["FORMATS", "count_weights", "facts_of", "maps_csv", "maps_frame", "maps_json", "maps_npz"]
 
 COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "weight")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins with one of these
+
+
+def facts_of(text: Text) -> dict[str, str]:
+    """The facts about what was read: one sentence, or two."""
+    first, second = texts_of(text)
+    return {"sentence": first, **({"second": second} if second else {})}
 
 
 def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write a compressed NumPy archive.
 
     It holds the arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T) and `cross` (L, H, T, S) that the model has, the
-    tokens of their axes, and each fact as a text.
+    tokens of their axes, and each fact as a text. For a pair of texts, `source_parts` says which token is in which.
 
     Args:
         translation: With its maps.
         facts: Name → text.
     """
     file = io.BytesIO()
-    tokens = {f"{name}_tokens": np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
+    tokens = {name: np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
     texts = {name: np.array(fact, dtype=np.str_) for name, fact in facts.items()}
     # Not typed as arrays, because `allow_pickle` is an argument of NumPy itself.
     arrays: dict[str, Any] = {**texts, **translation.maps, **tokens}
@@ -48,8 +55,7 @@ def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[by
         translation: With its maps.
         facts: Name → text.
     """
-    tokens = {f"{name}_tokens": row for name, row in _tokens(translation).items()}
-    yield json.dumps({**facts, **tokens}, ensure_ascii=False).removesuffix("}").encode()
+    yield json.dumps({**facts, **_tokens(translation)}, ensure_ascii=False).removesuffix("}").encode()
     for name, maps in translation.maps.items():
         yield f', "{name}": ['.encode()
         for layer, heads in enumerate(maps):
@@ -62,9 +68,9 @@ def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[by
 def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write CSV with one row per weight. Positions, layers and heads count from 1.
 
-    Queries and keys are tokens. A token that a spreadsheet would compute as a formula starts with an apostrophe. The
-    facts are the last columns and stand only in the first row: a long sentence in each of 300,000 rows would make the
-    file ten times as large.
+    Queries and keys are tokens; those of a pair of texts begin with "A: " or "B: ". A token that a spreadsheet would
+    compute as a formula starts with an apostrophe. The facts are the last columns and stand only in the first row: a
+    long sentence in each of 300,000 rows would make the file ten times as large.
 
     Args:
         translation: With its maps.
@@ -95,9 +101,11 @@ def count_weights(translation: Translation) -> int:
 
 
 def _tokens(translation: Translation) -> dict[str, list[str]]:
-    """The texts of the tokens on each axis."""
+    """The texts of the tokens on each axis, and their parts of a pair."""
     rows = {"source": translation.source, "read": translation.read, "written": translation.written}
-    return {name: [token.text for token in row] for name, row in rows.items()}
+    parts = [token.part for token in translation.source]
+    texts = {f"{name}_tokens": [token.text for token in row] for name, row in rows.items()}
+    return {**texts, **({"source_parts": parts} if any(parts) else {})}
 
 
 def _nested(weights: NDArray[np.float32]) -> bytes:
@@ -114,7 +122,7 @@ def _plain_cell(text: str) -> str:
 def _tables(translation: Translation, *, write_token: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
     for name, maps in translation.maps.items():
         queries, keys = (
-            np.array([write_token(token.text) for token in tokens], dtype=np.str_)
+            np.array([write_token(token.label) for token in tokens], dtype=np.str_)
             for tokens in translation.tokens_of(name)
         )
         for layer, weights in enumerate(maps, start=1):

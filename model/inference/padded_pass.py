@@ -12,6 +12,7 @@ from model.corpora.examples import shortened
 from model.inference.padding import padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.network.protocols import PredictsMasked, Reads, ReadsBatches, Writes, classifies
+from model.text.pair import Text
 
 __all__ = ["EncodedTexts", "PaddedIds", "Side", "batch_logits", "encode_texts", "pad_ids"]
 
@@ -38,12 +39,12 @@ class PaddedIds:
     read_real: Tensor  # False at padding, (B, T)
 
 
-def encode_texts(checkpoint: Loaded, texts: Sequence[str]) -> EncodedTexts:
+def encode_texts(checkpoint: Loaded, texts: Sequence[Text]) -> EncodedTexts:
     """Encode texts for one pass. A decoder reads the translation by greedy search; a language model reads the text."""
     model, tokenizers, limit = checkpoint.model, checkpoint.tokenizers, checkpoint.model.config.max_length
     nothing: Ids = [()] * len(texts)
     if classifies(model):
-        encoded = (tokenizers.source.encode(text).ids for text in texts)
+        encoded = (tokenizers.encode(text, limit).ids for text in texts)
         read = [shortened(ids, limit, tokenizers.specials) for ids in encoded]
         return EncodedTexts(source=read, read=nothing, written=nothing)
     ids = [source_ids(tokenizers, text, limit)[0] for text in texts]

@@ -14,6 +14,7 @@ from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import PredictsMasked
+from model.text.pair import Text
 from model.trace import Edit, tracing
 
 __all__ = ["record_reading"]
@@ -21,13 +22,13 @@ __all__ = ["record_reading"]
 
 @torch.inference_mode()
 def record_reading(
-    checkpoint: Checkpoint, text: str, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
+    checkpoint: Checkpoint, text: Text, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
 ) -> tuple[Translation, Recording]:
     """Read one text, and keep the attention maps of the pass.
 
     Args:
         checkpoint: Of an encoder-only model; never changed.
-        text: Any text; it may be empty.
+        text: Any text, which may be empty, or a pair of texts.
         record: Patterns for the names of hook points to record, in addition to the weights and masks.
         edits: See `tracing`.
 
@@ -43,7 +44,8 @@ def record_reading(
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
-    tokens = list(source_tokens(tokenizers, tokenizers.source.encode(text), ids))
+    encoding = tokenizers.encode(text, reader.config.max_length)
+    tokens = list(source_tokens(tokenizers, encoding, ids))
     filled = list(ids)
     for position, token in enumerate(ids):
         if logits is None or token != tokenizers.specials.mask:
@@ -51,8 +53,10 @@ def record_reading(
         step = Step(distribution=logits[0, position : position + 1].float().log_softmax(dim=-1))
         tokens[position] = with_best_probability(with_candidates(tokens[position], tokenizers.source, step, 0))
         filled[position] = tokens[position].candidates[0].id
+    second = len(tokenizers.specials.before) + encoding.second_start if encoding.second_start else 0
+    texts = filter(None, (filled[:second], filled[second:]))
     translation = Translation(
-        text=tokenizers.source.decode(filled) if filled != ids else "",
+        text=" / ".join(map(tokenizers.source.decode, texts)) if filled != ids else "",
         source=tuple(tokens),
         read=(),
         written=(),

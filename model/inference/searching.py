@@ -14,6 +14,7 @@ from model.decoding.sampling import sample
 from model.decoding.search import Hypothesis, Search, finish
 from model.inference.padding import padded_for
 from model.network.protocols import Reads, Writes
+from model.text.pair import Text
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, Specials
 
@@ -35,17 +36,18 @@ __all__ = [
 GREEDY = SearchConfig()
 
 
-def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
+def source_ids(tokenizers: TokenizerPair, text: Text, max_length: int) -> tuple[list[int], int]:
     """Encode a source with its special tokens, cut to the positions of the model.
 
     Returns:
         The ids, and how many tokens of the text were cut off.
     """
-    ids, specials = tokenizers.source.encode(text).ids, tokenizers.specials
+    encoding, specials = tokenizers.encode(text, max_length), tokenizers.specials
+    ids = encoding.ids
     kept = ids[: max_length - len(specials.before) - len(specials.after)]
     whole = [*specials.before, *kept, *specials.after]
     # Without special tokens, an empty text would have no ids.
-    return [*whole, *specials.fill[len(whole) :]] or [specials.bos], len(ids) - len(kept)
+    return [*whole, *specials.fill[len(whole) :]] or [specials.bos], encoding.dropped + len(ids) - len(kept)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,16 @@ from model.inference.searching import written_ids
 from model.text.encoding import Encoding, Tokenizer
 from model.text.tokenizers import TokenizerPair
 
-__all__ = ["Candidate", "Token", "mark", "source_tokens", "with_candidates", "written_tokens"]
+__all__ = [
+    "Candidate",
+    "Token",
+    "labelled",
+    "mark",
+    "parts_of",
+    "source_tokens",
+    "with_candidates",
+    "written_tokens",
+]
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class Token:
     text: str
     id: int
     word: int  # the index of its word in the text; −1 for a special token
+    part: str = ""  # "A" in the first text of a pair, "B" in the second one; "" elsewhere
     unknown: bool = False  # it replaces a word that is not in the vocabulary
     probability: float = math.nan  # for written tokens only
     candidates: tuple[Candidate, ...] = ()  # the most probable tokens at its position, best first
@@ -37,6 +47,11 @@ class Token:
     def special(self) -> bool:
         """It belongs to no word, like `</s>`."""
         return self.word < 0
+
+    @property
+    def label(self) -> str:
+        """The text, with the name of its part of a pair."""
+        return labelled(self.text, self.part)
 
 
 def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[int]) -> tuple[Token, ...]:
@@ -52,7 +67,7 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
     while specials.fill and ids[-1 - filled] == specials.fill[0]:
         filled += 1
     own = ids[len(specials.before) : len(ids) - len(specials.after) - filled]
-    return (
+    tokens = (
         *(mark(tokenizers.source, i) for i in specials.before),
         *(
             Token(text=text, id=i, word=word, unknown=i == specials.unknown)
@@ -60,6 +75,21 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
         ),
         *(mark(tokenizers.source, i) for i in (*specials.after, *specials.fill[:filled])),
     )
+    parts = parts_of(tokenizers, encoding, [token.id for token in tokens])
+    return tuple(replace(token, part=part) for token, part in zip(tokens, parts, strict=True))
+
+
+def parts_of(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[int]) -> list[str]:
+    """The part of a pair that each token of a source is in, "A" or "B"; "" for a special token and in a single text."""
+    if not encoding.second_start:
+        return [""] * len(ids)
+    start, marks = len(tokenizers.specials.before) + encoding.second_start, tokenizers.specials.marks
+    return ["" if i in marks else "A" if place < start else "B" for place, i in enumerate(ids)]
+
+
+def labelled(text: str, part: str) -> str:
+    """A token of a pair as pictures name it."""
+    return f"{part}: {text}" if part else text
 
 
 def mark(tokenizer: Tokenizer, i: int) -> Token:

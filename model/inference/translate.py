@@ -6,6 +6,7 @@ from typing import cast
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED, forced_prefix, length_limit
 from model.decoding.search import Hypothesis, Search, finish
 from model.inference.reading import record_reading
@@ -20,6 +21,7 @@ from model.inference.searching import (
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Reads, Writes
+from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
 
@@ -61,8 +63,9 @@ def translate_lines(
 
 def translate(
     checkpoint: Checkpoint,
-    text: str,
+    text: Text,
     *,
+    second: str = "",
     search: SearchConfig = GREEDY,
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
@@ -73,13 +76,19 @@ def translate(
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Any text; it may be empty.
+        second: The second text of a pair, for an encoder that reads pairs.
         search: Greedy search, beam search or sampling, with its settings.
         forced: Position → target id that is written there, whatever its probability.
         edits: See `tracing`.
         report: Called before each token that the model writes, with the number of tokens written and the limit. An
             exception ends the work.
+
+    Raises:
+        ConfigError: the model does not read pairs.
     """
-    return record_translation(checkpoint, text, search=search, forced=forced, edits=edits, report=report)[0]
+    return record_translation(
+        checkpoint, text, second=second, search=search, forced=forced, edits=edits, report=report
+    )[0]
 
 
 def greedy_text(
@@ -125,8 +134,9 @@ def decode_hypothesis(model: Writes, tokenizers: TokenizerPair, start: SearchInp
 
 def record_translation(
     checkpoint: Checkpoint,
-    text: str,
+    text: Text,
     *,
+    second: str = "",
     record: Sequence[str] = (),
     search: SearchConfig = GREEDY,
     forced: Mapping[int, int] = NOTHING_FORCED,
@@ -138,6 +148,7 @@ def record_translation(
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Any text; it may be empty.
+        second: See `translate`.
         record: Patterns for the names of hook points to record, in addition to the weights and masks.
         search: Greedy search, beam search or sampling, with its settings.
         forced: Position → target id that is written there, whatever its probability.
@@ -147,9 +158,13 @@ def record_translation(
     Returns:
         The translation, and what passed the other hook points.
     """
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers, text = checkpoint.model, checkpoint.tokenizers, paired(text, second)
     if not isinstance(model, Writes):
         return record_reading(checkpoint, text, record=record, edits=edits)
+    if isinstance(text, TextPair):
+        raise ConfigError(
+            "{checkpoint} writes a text and reads a single one. Leave the second text out.", checkpoint=checkpoint.name
+        )
     start = search_input(model, tokenizers, text, forced)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         steps, (hypothesis, *_) = finish(reported(search_from(start, model, search), start, model, report))

@@ -47,6 +47,11 @@ class Translation:
         return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.prompt_length :])
 
     @property
+    def second_start(self) -> int:
+        """The first source token of the second text of a pair; 0 for a single text."""
+        return next((i for i, token in enumerate(self.source) if token.part == "B"), 0)
+
+    @property
     def as_forced(self) -> dict[int, int]:
         """Position → id of every written token. The same model, forced to write them, does so in one pass."""
         return {

@@ -16,6 +16,8 @@ class Encoding:
     tokens: tuple[str, ...]  # as shown on the screen
     offsets: tuple[tuple[int, int], ...]  # start and end character in the text
     words: tuple[int, ...]  # the word that the token belongs to, counted from 0
+    second_start: int = 0  # the first token of the second text of a pair; 0 for a single text
+    dropped: int = 0  # tokens of a pair that are left out
 
 
 class Tokenizer(Protocol):

@@ -6,14 +6,19 @@ from pathlib import Path
 
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
+from model.messages import N_
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.text.byte_pair import BytePairTokenizer
-from model.text.encoding import LearnedTokenizer, Tokenizer
+from model.text.encoding import Encoding, LearnedTokenizer, Tokenizer
+from model.text.pair import Text, TextPair, after, find_separator, joined, paired, split
 from model.text.vocab import OURS, Specials
 from model.text.words import WordTokenizer
 
 __all__ = ["LearnedPair", "TokenizerPair", "load_pair", "train_pair", "train_single"]
+
+NO_PAIRS = N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out.")
+TWO_SEPARATORS = N_("The first text contains {separator}, which separates the two texts. Remove it.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +28,35 @@ class TokenizerPair:
     source: Tokenizer
     target: Tokenizer
     specials: Specials = OURS
+
+    def encode(self, text: Text, max_length: int) -> Encoding:
+        """Encode a source, without the special tokens around it. Only a pair of texts is cut to `max_length` tokens.
+
+        Where a text contains the separator of this tokenizer, what follows is the second text.
+
+        Raises:
+            ConfigError: the model reads no pairs, or the first text of a pair contains the separator.
+        """
+        ids, specials = self.specials.separator, self.specials
+        first, second = self.parts(text, ids) if isinstance(text, TextPair) else split(self.source.encode(text), ids)
+        if not second.ids:
+            return first
+        nowhere = ((0, 0),) * len(ids)
+        separator = Encoding(ids=ids, tokens=self.source.tokens(ids), offsets=nowhere, words=(-1,) * len(ids))
+        return joined(first, separator, second, most=max_length - len(specials.before) - len(specials.after))
+
+    def parts(self, pair: TextPair, separator: tuple[int, ...]) -> tuple[Encoding, Encoding]:
+        """The two texts of a pair. The second one continues to count the characters and words of the first one."""
+        if not separator:
+            raise ConfigError(NO_PAIRS)
+        first, second = map(self.source.encode, pair)
+        if find_separator((*first.ids, *separator, *second.ids), separator) not in (-1, len(first.ids)):
+            raise ConfigError(TWO_SEPARATORS, separator="".join(self.source.tokens(separator)))
+        return first, after(first, second, len(pair.text))
+
+    def sources(self, lines: Iterable[tuple[str, str]]) -> list[Text]:
+        """What the model reads of lines with two texts: both if it reads pairs; else the second is a translation."""
+        return [paired(*line) if self.specials.separator else line[0] for line in lines]
 
 
 @dataclass(frozen=True, kw_only=True)

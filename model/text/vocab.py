@@ -34,6 +34,7 @@ class Specials:
     banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
     first: int | None = None  # always written first, such as the language token of mBART
     before: tuple[int, ...] = ()  # added before a source
+    separator: tuple[int, ...] = ()  # added between the two texts of a pair; empty where a model reads single texts
     after: tuple[int, ...] = ()  # added after a source
     fill: tuple[int, ...] = ()  # added up to a fixed length, for a model that was trained without a padding mask
     unknown: int | None = None  # for text that is not in the vocabulary
