@@ -25,7 +25,7 @@ class OutOfDate extends Error {}
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, course?: any, report?: Report }} site
-   * @typedef {{ text: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
+   * @typedef {{ text: string, second: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
    *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
    */
   constructor(site) {
@@ -259,7 +259,7 @@ export class App {
     this.drawStep(null);
     for (const one of document.querySelectorAll("select[data-value]")) /** @type {any} */ (one).value = one.getAttribute("data-value");
     const { report } = this.site, link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
-    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])];
+    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], ...(report?.second ? [[say("Second text"), report.second]] : []), ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])];
     mount(this.main, "save", savePictures, { facts });
     document.documentElement.dataset.ready = String(this.run);
   }
@@ -276,7 +276,10 @@ export class App {
       const language = languageName(this.listed.languages[0]);
       notes.push(el("p", { class: "note" }, say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
     }
-    if (dropped && this.info.config.max_length) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
+    const positions = this.info.config.max_length;
+    if (dropped && positions) notes.push(el("p", { class: "note" }, report?.second
+      ? say("This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left out.", { positions, dropped })
+      : say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions, n: dropped })));
     if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
   }

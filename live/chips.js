@@ -26,8 +26,14 @@ function row(name, label, tokens, lang) {
   const more = tokens.length > MOST_CHIPS ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - MOST_CHIPS }))] : [];
   return el("div", { class: "hl-row", "data-row": name }, [
     el("span", { class: "hl-name" }, label),
-    el("div", { class: "hl-chips" }, [...tokens.slice(0, MOST_CHIPS).map((token, i) => chip(token, i, lang)), ...more]),
+    el("div", { class: "hl-chips" }, [...tokens.slice(0, MOST_CHIPS).flatMap((token, i) => [...partName(tokens, i), chip(token, i, lang)]), ...more]),
   ]);
+}
+
+/** The name of a text of a pair, before its first token. */
+function partName(tokens, i) {
+  const { part } = tokens[i];
+  return part && tokens.findIndex((token) => token.part === part) === i ? [el("span", { class: "hl-more" }, `${part}:`)] : [];
 }
 
 function chip({ text, word, unknown, probability, candidates }, i, lang) {

@@ -37,6 +37,9 @@ export function maskOf({ masks, maps }, kind) {
   return own ? (layer, query, key) => own.data[(layer * T + query) * S + key] > 0 : (_layer, query, key) => kind !== "decoder" || key <= query;
 }
 
+/** A token as pictures name it: in a pair of texts with the name of its text. @param {Token} token */
+export const labelOf = ({ text, part }) => (part ? `${part}: ${text}` : text);
+
 /** The kinds of attention that a model has. @param {Record<string, number[]>} heads Kind → layers and heads. */
 export function kindsOf(heads) {
   return Object.keys(KINDS).filter((kind) => heads[kind]?.[0]);

@@ -1,6 +1,6 @@
 // What the pictures need of the maps of a translation. Nothing here computes attention.
 import { KINDS } from "./engine/trace.js";
-import { maskOf, namesOf } from "./kinds.js";
+import { labelOf, maskOf, namesOf } from "./kinds.js";
 import { levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
 import { MOST_CHIPS, tokenRows } from "./chips.js";
@@ -39,7 +39,7 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   };
   return {
     kind, layers, heads, rows, columns, weight,
-    queries: rows.map((i) => translation[queries][i].text), keys: columns.map((i) => translation[keys][i].text),
+    queries: rows.map((i) => labelOf(translation[queries][i])), keys: columns.map((i) => labelOf(translation[keys][i])),
     notes: kind === "encoder" ? [] : rows.map((i) => say("after reading “{read}”, writes “{written}”", {
       read: translation.read[i].text, written: translation.written[i].text,
     })),

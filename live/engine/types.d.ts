@@ -76,10 +76,10 @@ interface Intervention { ablated?: Head[]; uniform?: Head[]; painted?: PaintedCe
 
 interface Candidate { text: string; probability: number; id: number }
 /** A token as shown on the screen. `word` is -1 for a special token. Written tokens have all properties, `unknown` only where true. */
-interface Token { text: string; id: number; word: number; unknown?: boolean; probability?: number; candidates?: Candidate[]; entropy?: number }
+interface Token { text: string; id: number; word: number; part?: string; unknown?: boolean; probability?: number; candidates?: Candidate[]; entropy?: number }
 /**
  * At position t the decoder reads `read[t]` and writes `written[t]`. Each map is (L, H, queries, keys). The rest is only in
- * the recorded answers of other models: masks that are not the usual ones, (L, queries, keys), 1 = may attend; how many of the
+ * the recorded answers of other models: the part of a pair that a token belongs to, "A" or "B"; masks that are not the usual ones, (L, queries, keys), 1 = may attend; how many of the
  * first written tokens are a prompt; whether the first one was given.
  */
 interface Translation {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
 from model.config.kinds import KINDS
-from model.inference.tokens import Token
+from model.inference.tokens import Token, labelled
 from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
 from viz_app.content.direction import isolated
@@ -49,6 +49,7 @@ class AttentionView:
     axes: Axes
     allowed: NDArray[np.bool_]  # (L, T, S): False where every token of the cell is masked
     hidden_share: FloatArray  # (L, H): share of a row's weight on keys that are not shown, mean over the rows
+    second_start: int = 0  # the first key of the second text of a pair; 0 for a single text
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
@@ -115,6 +116,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
         # Divide by the row's sum: in the rollout of a decoder, source and target together sum to 1.
+        second_start=int(columns[: key_groups[translation.second_start]].sum()) if kind == "encoder" else 0,
         hidden_share=(shown_rows[..., ~columns].sum(axis=-1) / shown_rows.sum(axis=-1).clip(1e-9)).mean(axis=-1),
     )
 
@@ -145,11 +147,13 @@ def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:
 
 
 def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
-    joined = [""] * (grouping[-1] + 1)
+    joined, parts = [""] * (grouping[-1] + 1), [""] * (grouping[-1] + 1)
     for token, group in zip(tokens, grouping, strict=True):
         joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
+        parts[group] = token.part
     # The space before a rare word can be a separate token.
-    return [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
+    texts = [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
+    return list(map(labelled, texts, parts))
 
 
 def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:
@@ -170,7 +174,7 @@ def step_weights(translation: Translation, kind: str, step: int) -> pd.DataFrame
     """Attention weights of one step as a table: a row for the mean and for each head, a column for each key."""
     rows = translation.maps[kind][:, :, step]  # (L, H, S)
     layers, heads, width = rows.shape
-    keys = [f"{i} {token.text}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
+    keys = [f"{i} {token.label}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
     names = [
         t("layer {layer} · head {head}", layer=layer + 1, head=head + 1)
         for layer in range(layers)

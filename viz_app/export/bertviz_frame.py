@@ -7,8 +7,10 @@ takes a second, so the app imports it only for a BertViz view.
 
 import json
 from functools import cache
+from html import escape
+from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import mpld3
 import numpy as np
@@ -56,6 +58,7 @@ def document(
     *,
     layer: int,
     head: int | None,
+    second_start: int = 0,
     dark: bool = False,
     scale: float = 1.0,
 ) -> str:
@@ -68,18 +71,20 @@ def document(
         axes: Labels.
         layer: The layer of the head view.
         head: The head that the head view shows first; None for all.
+        second_start: The first token of the second text of a pair, for a menu of the attention inside each text and
+            between both; 0 for a single text.
         dark: Whether the page is dark.
         scale: Enlarges the drawing.
     """
     rounded = torch.from_numpy(maps.astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
     queries, keys = list(axes.queries), list(axes.keys)
-    tokens_and_maps = {
-        "encoder": {"encoder_attention": layers, "encoder_tokens": keys},
+    by_kind: dict[str, dict[str, Any]] = {
+        "encoder": {"attention": layers, "tokens": keys, "sentence_b_start": second_start or None},
         "decoder": {"decoder_attention": layers, "decoder_tokens": keys},
         "cross": {"cross_attention": layers, "encoder_tokens": keys, "decoder_tokens": queries},
-    }[kind]
-    common = {**tokens_and_maps, "prettify_tokens": False, "html_action": "return"}
+    }
+    common = {**by_kind[kind], "prettify_tokens": False, "html_action": "return"}
     if view == "head":
         html = head_view(layer=layer, heads=None if head is None else [head], **common).data
     else:
@@ -91,13 +96,13 @@ def document(
 
 
 def style(dark: bool) -> str:
-    """The style of a frame in the colours of the page. Its layer menu is hidden: the page has one."""
+    """The style of a frame in the colours of the page."""
     theme = DARK if dark else LIGHT
     lit = translucent(theme.primary, 0.35)
     return (
-        f"<style>body{{margin:8px;background:{theme.page};overflow-x:auto}}text{{fill:{theme.text}}}"
+        f"<style>body{{margin:8px;color:{theme.text};background:{theme.page};overflow-x:auto}}text{{fill:{theme.text}}}"
         f".background{{fill:{lit}}}"
-        ".attn_background{fill:transparent}span:has(>#layer){display:none}</style>"
+        ".attn_background{fill:transparent}</style>"
     )
 
 
@@ -133,7 +138,16 @@ def counted_from_one(body: str) -> str:
     if parameters.get("layer") is not None:
         parameters["layer"] += 1
     compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return f"{body[:start]}{compact};{worded(rest)}"
+    return f"{with_own_menus(body[:start])}{compact};{worded(rest)}"
+
+
+def with_own_menus(html: str) -> str:
+    """Hide the menu of layers, because the page has one, and put the menu of a pair's texts into words."""
+    html = html.replace('Layer: <select id="layer">', '<select id="layer" hidden>')
+    html = html.replace("Attention: <select", f"{escape(t('Attention'))}: <select").replace(">All<", f">{t('all')}<")
+    for query, key in product("AB", repeat=2):
+        html = html.replace(f">Sentence {query} -> Sentence {key}<", f">{t('from {a} to {b}', a=query, b=key)}<")
+    return html
 
 
 def height(view: View, maps: FloatArray) -> int:
@@ -141,6 +155,6 @@ def height(view: View, maps: FloatArray) -> int:
     layers, heads, queries, keys = maps.shape
     longest = max(queries, keys)
     if view == "head":
-        return 60 + round(22.5 * longest)
+        return 80 + round(22.5 * longest)
     tiles, enlarged = 40 + layers * (84 / heads * longest + 10), 60 + 18 * longest
     return 40 + round(max(tiles, enlarged))

@@ -42,6 +42,8 @@ def token_data(token: Token) -> Data:
     data: dict[str, object] = {"text": token.text, "id": token.id, "word": token.word}
     if token.unknown:
         data["unknown"] = True
+    if token.part:
+        data["part"] = token.part
     if not math.isnan(token.probability):
         data |= {"probability": token.probability, "entropy": token.entropy}
     if token.candidates:

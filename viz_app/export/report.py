@@ -46,6 +46,7 @@ def report(
     translation: Translation,
     *,
     text: str,
+    second: str = "",
     name: str,
     made: date,
     note: str = "",
@@ -59,6 +60,7 @@ def report(
     Args:
         translation: A translation with its maps.
         text: The source as typed. Markup in it is text.
+        second: The second text of a pair.
         name: The name of the checkpoint.
         made: The date in the page.
         note: A note about forced words, or "".
@@ -82,6 +84,7 @@ def report(
     intervention, forced_code = changed.intervention.code() if changed else "", code_of(forced or {})
     opening = {
         "text": text,
+        "second": second,
         "link": f"#translate?{urlencode({**(choices or {}), 'lang': language()})}",
         "chosen": {"forced": forced_code, "intervention": intervention},
         "pages": pages_of(translation, sizes, changed=changed is not None),

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.config.section import ConfigError
+from model.text.pair import texts_of
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.inside.classified_text import classified_text
@@ -25,8 +26,8 @@ key, config = checkpoint_choice.require_attention(
     also=("continuation", "reading", "classification"),
 )
 if config.task == "classification":
-    review = ask_for_review(height=80)
-    if not review.strip():
+    review = ask_for_review(config, height=80)
+    if not texts_of(review)[0].strip():
         end_page(t("Type a review above."))
     classified_text(key, config, review)
     end_page()

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.text.pair import texts_of
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE
@@ -17,7 +18,7 @@ from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
-text = require_text(config)
+text, _ = texts_of(require_text(config))
 trained = translations.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page(

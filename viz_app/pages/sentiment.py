@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.text.pair import texts_of
 from viz_app.content.translation import t
 from viz_app.sections.sentiment.review_field import ask_for_review, example_list
 from viz_app.sections.sentiment.review_map import draw_review_map
@@ -18,14 +19,15 @@ field, side = st.columns([3, 1.4])
 with side:
     example_list()
 with field:
-    text = ask_for_review(height=110)
+    text = ask_for_review(config, height=110)
     st.button(
         t("Classify"),
         key="read_review",
         help=t("The model reads the review when you leave the field, when you press Ctrl+Enter, and with this button."),
     )
-add_fact(t("Review"), text)
-if not text.strip():
+review, _ = texts_of(text)
+add_fact(t("Review"), review)
+if not review.strip():
     end_page(t("Type a review above, or choose one of the examples."))
 reading = classifications.classification_of(key, text)
 with side:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.text.pair import texts_of
 from viz_app.content.glossary import definitions
 from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import t
@@ -23,7 +24,7 @@ SPLIT_WORD = 5  # in `PURPOSES`: the sentence with a word that is split into tok
 def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     """Ask for a sentence, and show its tokens and the tokens of its translation."""
     purposes = list(PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
-    text = ask_for_text(config, opening=purposes[SPLIT_WORD] if purposes else "")
+    text, _ = texts_of(ask_for_text(config, opening=purposes[SPLIT_WORD] if purposes else ""))
     if not text.strip():
         st.info(t("Type a sentence to see its tokens."))
         return

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.text.pair import texts_of
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
@@ -19,7 +20,7 @@ from viz_app.widgets.text_notes import doubt_note, length_remedy
 MAX_STEPS = 60  # with more, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
-text = require_text(config, forces=True)
+text, _ = texts_of(require_text(config, forces=True))
 forced = chosen_forced_tokens(key)
 translation = translations.translation_of(key, text, forced=forced)
 add_fact(t("Translation"), translation.text)

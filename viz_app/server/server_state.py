@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ __all__ = [
     "MEGABYTE",
     "MODELS_SHARE",
     "RESULTS",
+    "cut",
     "keep",
     "known",
     "remembered",
@@ -96,10 +97,15 @@ def keep(result: Result, function: Callable[..., Result], *arguments: object) ->
     return RESULTS.get((function.__qualname__, *map(cut, arguments)), lambda: read_only(result))
 
 
-def cut(argument: object) -> object:
+def cut(argument: Result) -> Result:
+    """The argument with its texts cut to `MAX_CHARACTERS`."""
     if isinstance(argument, str):
-        return argument[:MAX_CHARACTERS]
-    return tuple(map(cut, argument)) if type(argument) is tuple else argument
+        return cast(Result, argument[:MAX_CHARACTERS])
+    if not isinstance(argument, tuple):
+        return argument
+    parts = tuple(map(cut, cast(tuple[object, ...], argument)))
+    kind: Any = type(argument)
+    return cast(Result, parts if kind is tuple else kind(*parts))  # a pair of texts stays one
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
 from model.network.own_model import OwnModel
+from model.text.pair import Text
 from viz_app.server.resources import threads
 from viz_app.server.server_state import remembered
 from viz_app.services.classifications import classification_of
@@ -89,7 +90,7 @@ def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key:
 @remembered()
 def lens_of(
     key: CheckpointKey,
-    text: str,
+    text: Text,
     search: SearchConfig = GREEDY,
     forced: Forced = (),
     positions: tuple[int, ...] | None = None,
@@ -106,7 +107,7 @@ def lens_of(
 
 
 @remembered()
-def class_lens_of(key: CheckpointKey, text: str) -> ClassLens:
+def class_lens_of(key: CheckpointKey, text: Text) -> ClassLens:
     """The probabilities of the labels of a classifier after each layer.
 
     Raises:
@@ -136,7 +137,7 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 @remembered()
 def contributions_of(
-    key: CheckpointKey, text: str, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
+    key: CheckpointKey, text: Text, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> Contributions:
     """The parts of the difference between a token and a rival; see `choice_of_token`.
 
@@ -148,7 +149,7 @@ def contributions_of(
 
 
 @remembered()
-def class_contributions_of(key: CheckpointKey, text: str, label: str, rival: str) -> Contributions:
+def class_contributions_of(key: CheckpointKey, text: Text, label: str, rival: str) -> Contributions:
     """The parts of the difference between two labels of a classifier.
 
     Raises:
@@ -161,7 +162,7 @@ def class_contributions_of(key: CheckpointKey, text: str, label: str, rival: str
 @remembered()
 def stations_of(
     key: CheckpointKey,
-    text: str,
+    text: Text,
     stack: str,
     layer: int,
     place: int,
@@ -184,7 +185,7 @@ def stations_of(
 
 @remembered()
 def class_stations_of(
-    key: CheckpointKey, text: str, layer: int, place: int
+    key: CheckpointKey, text: Text, layer: int, place: int
 ) -> tuple[tuple[Station, ...], WordPrediction | None]:
     """The stations of one token in one layer of a classifier; for the last layer also the labels.
 
@@ -209,7 +210,7 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: 
 
 @remembered("Following every token back to what was read …")
 def influence_of(
-    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+    key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Influence]:
     """The translation without its maps, and the influence on each of its positions.
 
@@ -222,7 +223,7 @@ def influence_of(
 
 
 @remembered("Following every token back to what was read …")
-def class_influence_of(key: CheckpointKey, text: str) -> Influence:
+def class_influence_of(key: CheckpointKey, text: Text) -> Influence:
     """The influence on each position of the encoder and on the pooled vector of a classifier.
 
     Raises:
@@ -233,7 +234,7 @@ def class_influence_of(key: CheckpointKey, text: str) -> Influence:
 
 
 @remembered("Zeroing one value after the other …")
-def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
+def zeroing_of(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
     """How far each layer moves without the value of each token.
 
     Raises:
@@ -245,7 +246,7 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
 
 
 @remembered("Zeroing one value after the other …")
-def class_zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
+def class_zeroing_of(key: CheckpointKey, text: Text) -> Zeroing:
     """How far each layer of a classifier moves without the value of each token.
 
     Raises:
@@ -256,7 +257,7 @@ def class_zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
 
 
 @remembered("Silencing every head …")
-def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects:
+def head_effects_of(key: CheckpointKey, text: Text) -> SilencingEffects:
     """The effect of silencing each head on the greedy translation.
 
     Raises:
@@ -265,12 +266,12 @@ def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects:
     return silence_each_head(loaded(key), translation_of(key, text))
 
 
-def why_no_effects(key: CheckpointKey, text: str) -> str:
+def why_no_effects(key: CheckpointKey, text: Text) -> str:
     """Why the model has no `head_effects_of` this text; "" if it has."""
     return refusal(lambda checkpoint: require_outcome(checkpoint, translation_of(key, text)), key)
 
 
-def seconds_of_effects(key: CheckpointKey, text: str) -> float:
+def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
     """About how long `head_effects_of` takes."""
     checkpoint, translation = loaded(key), translation_of(key, text)
     tokens = len(translation.source) + len(translation.written)
@@ -278,7 +279,7 @@ def seconds_of_effects(key: CheckpointKey, text: str) -> float:
     return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
 
 
-def contrast_of(key: CheckpointKey, donor: str, text: str) -> Contrast | None:
+def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:
     """The outcomes in which the runs over two texts differ; None where both are equal.
 
     Raises:
@@ -288,7 +289,7 @@ def contrast_of(key: CheckpointKey, donor: str, text: str) -> Contrast | None:
 
 
 @remembered()
-def patched_translation_of(key: CheckpointKey, donor: str, text: str, head: Head) -> Translation:
+def patched_translation_of(key: CheckpointKey, donor: Text, text: Text, head: Head) -> Translation:
     """The translation of a text while one head has its outputs for the donor, without its maps."""
     return without_maps(patch_head(loaded(key), donor, text, head))
 

@@ -8,6 +8,7 @@ from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
+from model.text.pair import Text
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, translator
@@ -22,7 +23,7 @@ class Side:
 
     name: str
     key: CheckpointKey
-    text: str
+    text: Text
     intervention: Intervention = translations.UNTOUCHED
 
     def translation(self, forced: Forced = ()) -> Translation:

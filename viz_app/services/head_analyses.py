@@ -12,6 +12,7 @@ from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.searching import GREEDY
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, loaded
@@ -23,6 +24,7 @@ __all__ = [
     "gradient_importance_of",
     "has_sinks",
     "head_metrics_of",
+    "texts_to_read",
     "value_norms_of",
     "why_no_norms",
     "why_read_only",
@@ -33,7 +35,7 @@ FloatArray = NDArray[np.float32]
 
 @remembered()
 def anatomy_of(
-    key: CheckpointKey, text: str, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
+    key: CheckpointKey, text: Text, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Anatomy]:
     """The translation without its maps, and the vectors of one layer.
 
@@ -47,7 +49,7 @@ def anatomy_of(
 
 @remembered()
 def value_norms_of(
-    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+    key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> Mapping[str, FloatArray]:
     """Kind → norm of each value after the output projection, (L, H, S)."""
     return value_norms(loaded(key), text, forced=written_of(key, text, search, forced))[1]
@@ -70,7 +72,7 @@ def has_sinks(key: CheckpointKey) -> bool:
 
 
 @remembered()
-def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
+def head_metrics_of(key: CheckpointKey, text: Text) -> Mapping[str, Mapping[str, FloatArray]]:
     """Kind → metric → its value for each query of one translation, (L, H, T)."""
     translation = translation_of(key, text)
     found = {}
@@ -81,6 +83,11 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
             special_key=0 if kind == "decoder" else -1,
         )
     return found
+
+
+def texts_to_read(key: CheckpointKey, pairs: Pairs) -> list[Text]:
+    """What the model reads of each line: a text, or a pair of texts."""
+    return loaded(key).tokenizers.sources(pairs)
 
 
 @remembered()

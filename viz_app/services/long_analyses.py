@@ -19,9 +19,10 @@ from model.inference.searching import require_writing
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
+from model.text.pair import Text, texts_of
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
-from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, keep, known
+from viz_app.server.server_state import GATE, RESULTS, cut, keep, known
 from viz_app.services.analyses import aligned_pairs, head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
@@ -68,20 +69,20 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work[dict[str, FloatArr
     return kept_job(("importance", key, pairs), lambda report: importance_of_each_head(loaded(key), pairs, report))
 
 
-def decisive_heads_work(key: CheckpointKey, text: str) -> Work[frozenset[Head]]:
+def decisive_heads_work(key: CheckpointKey, text: Text) -> Work[frozenset[Head]]:
     """The job that finds one head, or a group without a superfluous head, whose removal changes the translation."""
-    text = text[:MAX_CHARACTERS]
+    text = cut(text)
     return kept_job(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
 
 
-def known_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
+def known_effects_of(key: CheckpointKey, text: Text) -> SilencingEffects | None:
     """The effect of silencing each head on the greedy translation; None before it is measured."""
     return cast(SilencingEffects | None, known(head_effects_of, key, text))
 
 
-def run_work(key: CheckpointKey, text: str, run: Run) -> Work[Translation]:
+def run_work(key: CheckpointKey, text: Text, run: Run) -> Work[Translation]:
     """The job that runs the model and records the maps."""
-    text = text[:MAX_CHARACTERS]
+    text = cut(text)
 
     def work(report: Report) -> Translation:
         found = translate(translator(key), text, search=run.search, forced=dict(run.forced), report=report)
@@ -90,9 +91,9 @@ def run_work(key: CheckpointKey, text: str, run: Run) -> Work[Translation]:
     return ("run", key, text, run), in_turns(work, first=True)
 
 
-def effects_work(key: CheckpointKey, text: str) -> Work[SilencingEffects]:
+def effects_work(key: CheckpointKey, text: Text) -> Work[SilencingEffects]:
     """The job that silences each head in the greedy translation."""
-    text = text[:MAX_CHARACTERS]
+    text = cut(text)
 
     def measure(report: Report) -> SilencingEffects:
         found = silence_each_head(loaded(key), translation_of(key, text), report=report)
@@ -111,14 +112,14 @@ def alignment_work(key: CheckpointKey) -> Work[tuple[Mapping[Pointer, Links], ..
     return kept_job(("alignment", key), lambda report: link_all_pairs(key, report))
 
 
-def patching_effects_of(key: CheckpointKey, donor: str, text: str) -> PatchingEffects | None:
+def patching_effects_of(key: CheckpointKey, donor: Text, text: Text) -> PatchingEffects | None:
     """How much closer each head brings the translation of a text to that of the donor; None before it is measured."""
     return cast(PatchingEffects | None, RESULTS.peek(patching_work(key, donor, text)[0]))
 
 
-def patching_work(key: CheckpointKey, donor: str, text: str) -> Work[PatchingEffects | None]:
+def patching_work(key: CheckpointKey, donor: Text, text: Text) -> Work[PatchingEffects | None]:
     """The job that patches each head of the donor's run into the run over `text`. The translations must differ."""
-    donor, text = donor[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
+    donor, text = cut(donor), cut(text)
     return kept_job(
         ("patching", key, donor, text), lambda report: patch_every_head(loaded(key), donor, text, report=report)
     )
@@ -136,7 +137,7 @@ def snapshots_work(
     key: CheckpointKey, text: str, steps: Sequence[int]
 ) -> Work[list[SnapshotResult | UnreadableSnapshot]]:
     """The job that lets each snapshot translate a text."""
-    text = text[:MAX_CHARACTERS]
+    text = cut(text)
 
     def run(report: Report) -> list[SnapshotResult | UnreadableSnapshot]:
         results: list[SnapshotResult | UnreadableSnapshot] = []
@@ -175,9 +176,9 @@ def in_turns(compute: Callable[[Report], Result], *, first: bool = False) -> Cal
     return work
 
 
-def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:
+def decisive_heads(key: CheckpointKey, text: Text, report: Report) -> frozenset[Head]:
     """Try heads one by one, then 2, 4, 8 … together, in the order of their importance by gradients."""
-    importance = gradient_importance_of(key, ((text, ""),))
+    importance = gradient_importance_of(key, (texts_of(text),))
     heads = all_heads(loaded(key).model)
     heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
     alone = [frozenset({head}) for head in heads[:MAX_ALONE]]

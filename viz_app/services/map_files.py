@@ -1,11 +1,12 @@
 """All maps of a translation as a file to download."""
 
 from model.config.search import SearchConfig
-from model.inference.export import FORMATS, count_weights
+from model.inference.export import FORMATS, count_weights, facts_of
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
-from viz_app.server.server_state import GATE, MAX_CHARACTERS
+from viz_app.server.server_state import GATE, cut
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced, translation_of
 
@@ -26,7 +27,7 @@ def too_long_for_a_table(translation: Translation) -> str:
     )
 
 
-def map_file(form: str, key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
+def map_file(form: str, key: CheckpointKey, text: Text, search: SearchConfig, forced: Forced = ()) -> bytes:
     """Make a file with all maps of a translation.
 
     Args:
@@ -38,5 +39,5 @@ def map_file(form: str, key: CheckpointKey, text: str, search: SearchConfig, for
     """
     with GATE.inside():
         translation = translation_of(key, text, search, forced)
-        facts = {"checkpoint": key.name, "sentence": text[:MAX_CHARACTERS], "translation": translation.text}
+        facts = {"checkpoint": key.name, **facts_of(cut(text)), "translation": translation.text}
         return b"".join(FORMATS[form](translation, facts))

@@ -11,6 +11,7 @@ from model.analysis.streams import stacks_of
 from model.inference.classify import Classification, record_classification
 from model.inference.one_pass import record_again
 from model.inference.translation import RecordedArrays, Translation
+from model.text.pair import Text
 from viz_app.server.server_state import remembered
 from viz_app.services.classifications import classifier
 from viz_app.services.listing import CheckpointKey
@@ -31,7 +32,7 @@ def names(key: CheckpointKey) -> tuple[str, ...]:
 
 
 @remembered("Following the text through the layers …")
-def recorded_translation(key: CheckpointKey, text: str, run: Run) -> tuple[Translation, RecordedArrays]:
+def recorded_translation(key: CheckpointKey, text: Text, run: Run) -> tuple[Translation, RecordedArrays]:
     """The displayed translation of a text without its maps, and what its run recorded.
 
     Raises:
@@ -42,7 +43,7 @@ def recorded_translation(key: CheckpointKey, text: str, run: Run) -> tuple[Trans
 
 
 @remembered()
-def recorded_layer(key: CheckpointKey, text: str, run: Run, stack: str, layer: int) -> RecordedArrays:
+def recorded_layer(key: CheckpointKey, text: Text, run: Run, stack: str, layer: int) -> RecordedArrays:
     """What passed all hook points of one layer in the run of the displayed translation.
 
     Raises:
@@ -54,7 +55,7 @@ def recorded_layer(key: CheckpointKey, text: str, run: Run, stack: str, layer: i
 
 
 @remembered()
-def recorded_classifier_layer(key: CheckpointKey, text: str, layer: int) -> RecordedArrays:
+def recorded_classifier_layer(key: CheckpointKey, text: Text, layer: int) -> RecordedArrays:
     """What passed all hook points of one layer while a classifier read a text.
 
     Raises:
@@ -67,7 +68,7 @@ def recorded_classifier_layer(key: CheckpointKey, text: str, layer: int) -> Reco
 
 
 @remembered("Following the text through the layers …")
-def recorded_classification(key: CheckpointKey, text: str) -> tuple[Classification, RecordedArrays]:
+def recorded_classification(key: CheckpointKey, text: Text) -> tuple[Classification, RecordedArrays]:
     """The class of a text, and what its run recorded.
 
     Raises:

@@ -2,7 +2,7 @@
 
 __all__ = ["Pairs", "in_batches"]
 
-Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or "")
+Pairs = tuple[tuple[str, str], ...]  # (sentence, its translation or its second text, or "")
 BATCH = 16
 
 

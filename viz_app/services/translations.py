@@ -16,8 +16,9 @@ from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
+from model.text.pair import Text
 from viz_app.server.resources import threads
-from viz_app.server.server_state import MAX_CHARACTERS, known, remembered
+from viz_app.server.server_state import MAX_CHARACTERS, cut, known, remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded, translator
 
@@ -53,7 +54,7 @@ class Run(NamedTuple):
 @remembered("Running the model …")
 def translation_of(
     key: CheckpointKey,
-    text: str,
+    text: Text,
     search: SearchConfig = GREEDY,
     forced: Forced = (),
     intervention: Intervention = UNTOUCHED,
@@ -69,16 +70,17 @@ def translation_of(
     return translate(checkpoint, text, search=search, forced=dict(forced), edits=edits)
 
 
-def seconds_of_run(key: CheckpointKey, text: str, run: Run) -> float:
+def seconds_of_run(key: CheckpointKey, text: Text, run: Run) -> float:
     """About how long `translation_of` still takes; 0 for a result that is kept."""
     return 0.0 if known(translation_of, key, text, *run, UNTOUCHED) is not None else seconds_of_search(key, text)
 
 
-def seconds_of_search(key: CheckpointKey, text: str) -> float:
+def seconds_of_search(key: CheckpointKey, text: Text) -> float:
     """About how long a search over a text takes."""
     checkpoint = loaded(key)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
-    reads = min(len(checkpoint.tokenizers.source.encode(text[:MAX_CHARACTERS]).ids), checkpoint.config.model.max_length)
+    longest = checkpoint.config.model.max_length
+    reads = min(len(checkpoint.tokenizers.encode(cut(text), longest).ids), longest)
     task = checkpoint.config.task
     written = {"reading": 0, "classification": 0, "continuation": checkpoint.tokenizers.specials.new_tokens}
     writes = written.get(task, reads)
@@ -86,12 +88,12 @@ def seconds_of_search(key: CheckpointKey, text: str) -> float:
 
 
 @remembered()
-def changed_log_prob_of(key: CheckpointKey, text: str, written: Forced, intervention: Intervention) -> float:
+def changed_log_prob_of(key: CheckpointKey, text: Text, written: Forced, intervention: Intervention) -> float:
     """The log-probability in nats that the changed model gives to tokens that are forced."""
     return translate(translator(key), text, forced=dict(written), edits=intervention.edits()).log_prob
 
 
-def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> Mapping[int, int]:
+def written_of(key: CheckpointKey, text: Text, search: SearchConfig, forced: Forced) -> Mapping[int, int]:
     """The tokens that an analysis forces, so that it follows the displayed translation of any search."""
     return translation_of(key, text, search, forced).as_forced
 

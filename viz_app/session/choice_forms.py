@@ -91,7 +91,7 @@ FRACTIONS = "temperature top_p head_temperature painted_weight"
 SWITCHES = """norms scaled logarithmic merge hide_special same_words shares guess present station_code chat"""
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
-    compare beside second_text giver
+    compare beside second_text giver second
     pasted_kind stack beside_layer beside_head toy
     trained_layer trained_head typed snapshot rival_label padding_side"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.

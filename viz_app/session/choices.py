@@ -51,8 +51,11 @@ class Choices:
         values = {name: value for name, value in self.settled.items() if value} | self.not_default()
         written = {name: form.write(values[name]) for name, form in FORMS.items() if name in values}
         fitting = {name: text for name, text in written.items() if fits_into_a_link(text)}
-        if "text" in written and "text" not in fitting:
+        left_out = written.keys() - fitting.keys()
+        if "text" in left_out:
             fitting.pop("forced", None)  # these tokens belong to the text that the link leaves out
+        if left_out & {"text", "review"}:
+            fitting.pop("second", None)  # it belongs to a pair
         return fitting
 
     def in_url(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.text.pair import Text
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
@@ -28,7 +29,7 @@ def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
     )
 
 
-def forced_words_caption(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
+def forced_words_caption(key: CheckpointKey, text: Text, forced: translations.Forced) -> None:
     """Name the forced words and their log-probability, and the translation without them.
 
     Args:
@@ -70,7 +71,7 @@ def clear_forced_words_button(config: AnyConfig, *, disabled: bool = False) -> N
     )
 
 
-def forced_words_note(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
+def forced_words_note(key: CheckpointKey, text: Text, forced: translations.Forced) -> None:
     """The caption and the button side by side."""
     caption, clear = st.columns([5, 1.6], vertical_alignment="center")
     with caption:

@@ -1,6 +1,7 @@
 """The run of the model that the visitor asks for: a text, a search, and forced words."""
 
 from model.inference.searching import require_writing
+from model.text.pair import Text
 from viz_app.content.translation import N_, t
 from viz_app.services import loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
@@ -18,7 +19,7 @@ __all__ = ["chosen_forced_tokens", "require_run"]
 MOST_SECONDS = 2.0  # of a run without progress and a Stop button
 
 
-def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
+def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[Text, Run]:
     """Ask for a text and for a search, and run the model. All pages that show one run of the model show this run.
 
     Args:
@@ -38,7 +39,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
     return text, run
 
 
-def ask_for_run(key: CheckpointKey, *, opening: str) -> tuple[str, Run]:
+def ask_for_run(key: CheckpointKey, *, opening: str) -> tuple[Text, Run]:
     config = loading.config_of(key)
     if config.task == "reading":  # such a model writes nothing
         return require_text(config, opening=opening), Run()

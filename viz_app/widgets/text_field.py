@@ -10,6 +10,7 @@ import streamlit as st
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
 from model.inference.searching import GREEDY
+from model.text.pair import Text, texts_of
 from viz_app.content.examples import TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
 from viz_app.content.purposes import PURPOSES
@@ -21,6 +22,7 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.search_picker import note_greedy_search, search_picker
+from viz_app.widgets.second_text import separator_in, with_second_text
 
 __all__ = [
     "ask_for_text",
@@ -31,8 +33,8 @@ __all__ = [
 ]
 
 
-def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
-    """Ask for a text. Without a text, the page ends here with one sentence.
+def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> Text:
+    """Ask for a text, or for a pair where the model reads pairs. Without a text, the page ends here with one sentence.
 
     Args:
         config: The configuration of the checkpoint.
@@ -45,13 +47,13 @@ def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) 
     return required(ask_for_text(config, opening=opening, forces=forces))
 
 
-def require_text_and_search(config: AnyConfig, *, opening: str = "") -> tuple[str, SearchConfig]:
+def require_text_and_search(config: AnyConfig, *, opening: str = "") -> tuple[Text, SearchConfig]:
     """Ask for a text and for the search that writes its translation; see `require_text`."""
     text, search = ask(config, with_search=True, opening=opening)
     return required(text), search
 
 
-def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
+def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> Text:
     """Ask for a text, which may be empty; see `require_text`.
 
     The page shows greedy search. Where the visitor chose another search, a note says so.
@@ -62,13 +64,13 @@ def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) 
     return text
 
 
-def required(text: str) -> str:
-    if not text.strip():
+def required(text: Text) -> Text:
+    if not texts_of(text)[0].strip():
         end_page(t("Type a sentence above, or choose an example."))
     return text
 
 
-def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, SearchConfig]:
+def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[Text, SearchConfig]:
     examples = offered_examples(config)
     replace_example_of_other_checkpoint(examples)
     settle("text", opening or examples[0])
@@ -76,7 +78,9 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
         field, menu, *search_column = st.columns(
             [5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom"
         )
-    text = field.text_input(what_to_type(config), key="text") or ""
+    fields = field.columns(2, vertical_alignment="bottom") if separator_in(config) else [field]
+    text = fields[0].text_input(what_to_type(config), key="text") or ""
+    whole = with_second_text(config, text, fields[-1])
     languages = config.tokenizer.source_language, config.tokenizer.target_language
     keep_to_subject("|".join((st.session_state["checkpoint"], *languages, *chat_mark(config), text)))
     with menu:
@@ -85,11 +89,11 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
     for column in search_column:
         with column:
             search = search_picker(config)
-    note_text_too_long_for_link(text)
+    note_text_too_long_for_link(*texts_of(whole))
     add_fact(t("Sentence"), text)
     if purpose := PURPOSES.get(languages, {}).get(text):
         st.caption(f":material/lightbulb: {t(purpose)}")
-    return text, search
+    return whole, search
 
 
 def chat_mark(config: AnyConfig) -> tuple[str, ...]:

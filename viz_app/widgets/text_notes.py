@@ -5,6 +5,7 @@ import streamlit as st
 from model.config.search import SearchConfig
 from model.inference.searching import GREEDY
 from model.inference.translation import Translation
+from model.text.pair import Text, texts_of
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
@@ -27,11 +28,11 @@ DOUBTS = {
 }
 
 
-def doubt_note(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> None:
+def doubt_note(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY) -> None:
     """Say why the translation of a text may be poor. Every page that shows a translation calls this once for each."""
     config = loading.config_of(key)
     with st.container():  # the note comes and goes; in a container, it does not replace what follows
-        if config.task == "translation" and (doubt := translations.doubt_of(key, text, search)):
+        if config.task == "translation" and (doubt := translations.doubt_of(key, texts_of(text)[0], search)):
             name = plain(language_name(config.tokenizer.source_language))
             st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
 

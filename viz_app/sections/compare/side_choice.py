@@ -10,6 +10,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
+from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.numbers import sentences
@@ -24,6 +25,7 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.checkpoint_choice import require_usable
 from viz_app.widgets.navigation import page_link
+from viz_app.widgets.second_text import note_shared_second_text, separator_in
 
 __all__ = ["Mode", "choose_mode", "trained_and_changed", "two_checkpoints", "two_sentences"]
 
@@ -54,7 +56,7 @@ def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
 def two_checkpoints(
     key: CheckpointKey,
     config: AnyConfig,
-    text: str,
+    text: Text,
     listed: Sequence[Listed],
     others: Mapping[str, CheckpointKey],
     setting: DeltaGenerator,
@@ -83,11 +85,15 @@ def two_checkpoints(
     except (CheckpointError, ConfigError) as error:
         reason = as_sentence(worded(error))
         end_page(plain(sentences([reason, t("Choose another checkpoint to compare with.")])))
+    if isinstance(text, TextPair) and not separator_in(loading.config_of(other)):
+        end_page(
+            t("{name} reads single texts. Empty the second field, or choose another checkpoint.", name=plain(name))
+        )
     add_fact(t("Compared with"), name)
     return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
 
 
-def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Side, Side]:
+def two_sentences(key: CheckpointKey, config: AnyConfig, text: Text) -> tuple[Side, Side]:
     """Ask for the second sentence. Without one, a message ends the page."""
     usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
     settle("second_text", usual)
@@ -95,10 +101,12 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Sid
     if not second.strip():
         end_page(t("Type the second sentence."))
     add_fact(t("Second sentence"), second)
-    return Side(name=t("first"), key=key, text=text), Side(name=t("second"), key=key, text=second)
+    other = paired(second, texts_of(text)[1])
+    note_shared_second_text(text)
+    return Side(name=t("first"), key=key, text=text), Side(name=t("second"), key=key, text=other)
 
 
-def trained_and_changed(key: CheckpointKey, text: str) -> tuple[Side, Side]:
+def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
     """The model without and with the changes of the visitor. Without any, a link to the page Heads ends the page."""
     if read_only := head_analyses.why_read_only(key):
         end_page(plain(read_only))

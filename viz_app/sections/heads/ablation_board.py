@@ -9,6 +9,7 @@ from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.interventions import Head, Intervention
+from model.text.pair import Text
 from viz_app.components.elements.switches import head_switches
 from viz_app.components.page_parts import announce
 from viz_app.content.translation import N_, t
@@ -30,7 +31,7 @@ __all__ = ["ablation_board"]
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
-def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
+def ablation_board(key: CheckpointKey, text: Text, run: Run) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on.
 
     Args:
@@ -124,7 +125,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
     )
 
 
-def decisive_group(key: CheckpointKey, text: str, *, wanted: bool) -> None:
+def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
     subject, work = long_analyses.decisive_heads_work(key, text)
     if wanted or requested(subject):

@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.inference.translation import Translation
 from model.interventions import Intervention
+from model.text.pair import Text
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t
 from viz_app.services import classifications, loading, translations
@@ -26,7 +27,7 @@ LOG_PROBABILITIES = {
 
 
 def before_and_after(
-    key: CheckpointKey, text: str, before: Translation, after: Translation, intervention: Intervention
+    key: CheckpointKey, text: Text, before: Translation, after: Translation, intervention: Intervention
 ) -> None:
     """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone.
 
@@ -52,7 +53,7 @@ def before_and_after(
         st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
 
 
-def class_before_and_after(key: CheckpointKey, text: str, label: str, intervention: Intervention) -> None:
+def class_before_and_after(key: CheckpointKey, text: Text, label: str, intervention: Intervention) -> None:
     """How likely the class as trained is before and after the changes."""
     readings = [classifications.classification_of(key, text, change) for change in (UNTOUCHED, intervention)]
     before, after = (reading.probabilities[label] for reading in readings)
@@ -71,7 +72,7 @@ def class_before_and_after(key: CheckpointKey, text: str, label: str, interventi
     )
 
 
-def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> float:
+def rescored(key: CheckpointKey, text: Text, before: Translation, intervention: Intervention) -> float:
     """The log-probability that the changed model gives to the tokens written as trained."""
     written = tuple((position, token.id) for position, token in enumerate(before.written))
     return translations.changed_log_prob_of(key, text, written, intervention)

@@ -11,6 +11,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.interventions import Head
+from model.text.pair import Text, paired, texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import DONORS, examples_for
 from viz_app.content.numbers import decimal, sentences
@@ -30,6 +31,7 @@ from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
+from viz_app.widgets.second_text import note_shared_second_text
 from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["head_patching"]
@@ -84,7 +86,7 @@ class Runs:
         )
 
 
-def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+def head_patching(key: CheckpointKey, config: AnyConfig, text: Text) -> None:
     """Ask for the donor sentence, and draw how much closer each head brings the receiver to the donor's token.
 
     Args:
@@ -92,11 +94,13 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         config: Its configuration.
         text: The receiver.
     """
-    donor = donor_field(config, text)
-    if not donor.strip():
+    typed = donor_field(config, texts_of(text)[0])
+    if not typed.strip():
         st.info(t("Type a donor sentence."))
         return
-    add_fact(t("Donor"), donor)
+    add_fact(t("Donor"), typed)
+    donor = paired(typed, texts_of(text)[1])
+    note_shared_second_text(text)
     runs = two_runs(key, config.task, text, donor)
     if runs is None:
         return
@@ -133,7 +137,7 @@ def other_donor(config: AnyConfig, text: str) -> str:
     return text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
 
 
-def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | None:
+def two_runs(key: CheckpointKey, task: str, text: Text, donor: Text) -> Runs | None:
     """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
     runs = receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
     if receiver_run.text or donor_run.text:
@@ -239,7 +243,7 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     grid = closeness.positions[kind].reshape(layers * heads, positions)
     axes = Axes(
         queries=[f"{layer + 1} · {head + 1}" for layer in range(layers) for head in range(heads)],
-        keys=[token.text for token in tokens],
+        keys=[token.label for token in tokens],
         query_title=t("layer · head"),
         key_title=t("position: source token") if of_encoder else t("position: token just read"),
     )

@@ -50,7 +50,7 @@ UNITS = {"entropy": N_("nats"), "distance": N_("tokens")}
 
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
-    texts = tuple(sentence for sentence, _ in pairs)
+    texts = head_analyses.texts_to_read(key, pairs)
     each = [
         head_analyses.head_metrics_of(key, text)
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)

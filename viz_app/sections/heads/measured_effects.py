@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.analysis.silencing import SilencingEffects
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
@@ -24,7 +25,7 @@ __all__ = ["effects_of", "wait_for_effects"]
 MOST_SECONDS = 3.0  # of a measurement without a job
 
 
-def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> tuple[SilencingEffects | None, bool]:
+def effects_of(key: CheckpointKey, text: Text, run: Run, before: Translation) -> tuple[SilencingEffects | None, bool]:
     """Draw the sentence about the effect of each head, or say why there is none.
 
     Returns:
@@ -45,7 +46,7 @@ def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> 
     return effects, False
 
 
-def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
+def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
     """Offer to measure the effects in a job, with the time that it takes; whether this visitor waits for it."""
     if seconds > JOBS.lanes["effects"].seconds:
         st.caption(
@@ -71,7 +72,7 @@ def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
     return action.button(t("Measure each head"), icon=":material/play_arrow:", key="measure_effects", width="stretch")
 
 
-def wait_for_effects(key: CheckpointKey, text: str) -> None:
+def wait_for_effects(key: CheckpointKey, text: Text) -> None:
     """Draw the progress of the measurement until it has finished, and then the page again."""
     if wait_for(*long_analyses.effects_work(key, text), lane="effects", step=N_("Head {done} of {total}.")) is not None:
         st.rerun()
@@ -102,4 +103,4 @@ def changing_tokens(before: Translation, task: str) -> list[str]:
     """The tokens that can change first, by their position."""
     if task == "classification":
         return [before.text]
-    return [token.text for token in before.written or before.source]
+    return [token.label for token in before.written or before.source]

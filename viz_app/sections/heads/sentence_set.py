@@ -4,17 +4,22 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
-from viz_app.content.numbers import decimal
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
+from viz_app.widgets.second_text import separator_in
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
 FILE = "sentence_file"  # in the session: the name of the uploaded file and its sentences
+FORM_OF_LINES = {  # whether the model reads pairs → what a line is
+    False: N_("One sentence per line; you can add a tab and its translation"),
+    True: N_("One text per line; you can add a tab and its second text"),
+}
 SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
 
 
@@ -33,11 +38,12 @@ def sentence_set(config: AnyConfig) -> Pairs:
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
-    return sentences_of_file() if source == "file" else pairs_of(typed_text())
+    lines = FORM_OF_LINES[bool(separator_in(config))]
+    return sentences_of_file(lines) if source == "file" else pairs_of(typed_text(lines))
 
 
 def pairs_of(text: str) -> Pairs:
-    """The sentences of a text with one on each line, and the translations behind their tabs."""
+    """The sentences of a text with one on each line, and the translations or second texts behind their tabs."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         st.info(t("Add at least one sentence."))
@@ -58,15 +64,14 @@ def pairs_of(text: str) -> Pairs:
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 
-def typed_text() -> str:
+def typed_text(lines: str) -> str:
     settle("pasted", "")
-    label = t("One sentence per line; you can add a tab and its translation")
-    return st.text_area(label, key="pasted", max_chars=50_000, height=120) or ""
+    return st.text_area(t(lines), key="pasted", max_chars=50_000, height=120) or ""
 
 
-def sentences_of_file() -> Pairs:
+def sentences_of_file(lines: str) -> Pairs:
     """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps the sentences."""
-    label = t("A UTF-8 text file. One sentence per line; you can add a tab and its translation")
+    label = sentences([t("A UTF-8 text file."), t(lines)])
     if file := st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1):
         try:
             text = file.getvalue().decode("utf-8-sig")

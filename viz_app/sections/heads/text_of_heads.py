@@ -1,6 +1,7 @@
 """The text that the page Heads shows: a sentence, or a review for a classifier."""
 
 from model.inference.opening import AnyConfig
+from model.text.pair import Text, texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.sections.sentiment.review_field import ask_for_review
@@ -14,29 +15,32 @@ from viz_app.widgets.text_field import require_text
 __all__ = ["require_receiver", "require_run_or_review"]
 
 
-def require_run_or_review(key: CheckpointKey, config: AnyConfig) -> tuple[str, Run]:
+def require_run_or_review(key: CheckpointKey, config: AnyConfig) -> tuple[Text, Run]:
     """The text and the run whose heads are changed.
 
     Raises:
         PageEnded: the field is empty.
     """
     opening = demonstration_for(config).heads
-    return (require_review(opening), Run()) if config.task == "classification" else require_run(key, opening=opening)
+    if config.task == "classification":
+        return require_review(config, opening), Run()
+    return require_run(key, opening=opening)
 
 
-def require_receiver(config: AnyConfig) -> str:
+def require_receiver(config: AnyConfig) -> Text:
     """The text whose run gets a head of another run.
 
     Raises:
         PageEnded: the field is empty.
     """
     opening = demonstration_for(config).receiver
-    return require_review(opening) if config.task == "classification" else require_text(config, opening=opening)
+    return require_review(config, opening) if config.task == "classification" else require_text(config, opening=opening)
 
 
-def require_review(opening: str) -> str:
-    review = ask_for_review(height=80, opening=opening)
+def require_review(config: AnyConfig, opening: str) -> Text:
+    text = ask_for_review(config, height=80, opening=opening)
+    review, _ = texts_of(text)
     if not review.strip():
         end_page(t("Type a review above."))
     add_fact(t("Review"), review)
-    return review
+    return text

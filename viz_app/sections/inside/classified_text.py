@@ -9,6 +9,7 @@ from model.analysis.lens import ClassLens
 from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.opening import AnyConfig
+from model.text.pair import Text
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
@@ -33,7 +34,7 @@ ROUNDING = 1e-3  # of a probability
 MOST_BARS = 40  # tokens in one row of the map of shares
 
 
-def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+def classified_text(key: CheckpointKey, config: AnyConfig, text: Text) -> None:
     """Draw the tabs of a classifier."""
     reading = classifications.classification_of(key, text)
     sections = {
@@ -56,15 +57,15 @@ def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
                     st.info(plain(worded(error)))
 
 
-def follow_token(key: CheckpointKey, text: str, reading: Classification) -> None:
+def follow_token(key: CheckpointKey, text: Text, reading: Classification) -> None:
     """Ask for a token and a layer, and follow the token through it."""
     sizes = loading.config_of(key).model
-    chosen = ask_for_token({"encoder": reading.tokens}, sizes)
+    chosen = ask_for_token({"encoder": reading.token_labels}, sizes)
     stations, prediction = analyses.class_stations_of(key, text, chosen.layer, chosen.position)
     draw_path(stations, prediction, chosen, sizes)
 
 
-def class_after_each_layer(key: CheckpointKey, text: str, reading: Classification) -> None:
+def class_after_each_layer(key: CheckpointKey, text: Text, reading: Classification) -> None:
     """Draw the probability of each label after each layer."""
     lens = analyses.class_lens_of(key, text)
     section(
@@ -114,7 +115,7 @@ def draw_label_grid(lens: ClassLens, labels: Sequence[str]) -> None:
     )
 
 
-def why_this_class(key: CheckpointKey, text: str, reading: Classification) -> None:
+def why_this_class(key: CheckpointKey, text: Text, reading: Classification) -> None:
     """Ask for a rival label, and draw what each part of the model added for one or the other."""
     rivals = [label for label in reading.probabilities if label != reading.label]
     settle("rival_label", rivals[0], rivals)
@@ -123,7 +124,7 @@ def why_this_class(key: CheckpointKey, text: str, reading: Classification) -> No
     draw_contributions(contributions, visible(reading.label), visible(rival), exclusive=not reading.several_labels)
 
 
-def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> None:
+def shares_of_tokens(key: CheckpointKey, text: Text, reading: Classification) -> None:
     """Draw the share of each token in the vector that the classifier reads."""
     influence = analyses.class_influence_of(key, text)
     section(
@@ -154,7 +155,7 @@ def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> 
             shares[strongest][None],
             Axes(
                 queries=[t("decision")],
-                keys=[reading.tokens[i] for i in strongest],
+                keys=[reading.token_labels[i] for i in strongest],
                 query_title=t("classifier"),
                 key_title=t("token read"),
             ),

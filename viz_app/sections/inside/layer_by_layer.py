@@ -11,6 +11,7 @@ from model.analysis.readout_stations import WordPrediction
 from model.analysis.station import Station
 from model.config.model import ModelConfig
 from model.network.protocols import Sizes
+from model.text.pair import Text
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
 from viz_app.content.translation import t, tp, worded
@@ -29,11 +30,11 @@ __all__ = ["draw_path", "layer_by_layer"]
 ROUNDING = 1e-3  # of the largest number
 
 
-def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None:
+def layer_by_layer(key: CheckpointKey, text: Text, run: translations.Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
     sizes, translation = loading.config_of(key).model, translations.translation_of(key, text, *run)
     tokens = {"encoder": translation.source, "decoder": translation.read}
-    chosen = ask_for_token({stack: [token.text for token in read] for stack, read in tokens.items()}, sizes)
+    chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
     stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
     draw_path(stations, prediction, chosen, sizes)
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.analysis.lens import Lens, predicted_positions
 from model.inference.translation import Translation
+from model.text.pair import Text, texts_of
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.words import word_grid
@@ -32,7 +33,7 @@ DECODER_LENS = N_(
 )
 
 
-def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
+def early_predictions(key: CheckpointKey, text: Text, run: Run) -> None:
     """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
     translation = translations.translation_of(key, text, *run)
     positions = predicted_positions(translation)
@@ -72,7 +73,7 @@ def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
                 "are greedy."
             ),
         )
-        show_early_translations(key, text)
+        show_early_translations(key, texts_of(text)[0])
     explanation(
         t("How it is computed"),
         sentences([t(LOGIT_LENS), *([t(DECODER_LENS)] if translates else [])]),
@@ -140,7 +141,7 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
             lens.tokens,
             lens.probabilities,
             rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
-            columns=[read[position].text for position in lens.positions],
+            columns=[read[position].label for position in lens.positions],
             row_title=t("stopped after"),
             column_title=t("token read last") if translation.written else t("masked token"),
             notes=notes,

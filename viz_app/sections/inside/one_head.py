@@ -8,6 +8,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.tokens import Token
+from model.text.pair import Text
 from viz_app.content.numbers import joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
@@ -30,7 +31,7 @@ __all__ = ["one_head"]
 ROUNDING = 1e-2  # of the largest head output; a norm or a gate loses more than a product, and half precision less
 
 
-def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations.Run) -> None:
+def one_head(key: CheckpointKey, config: AnyConfig, text: Text, run: translations.Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(config))
@@ -52,8 +53,8 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations
         derivation=derive(anatomy, head, query, scale=scale, temperature=temperature),
         head=head,
         query=query,
-        query_token=query_tokens[query].text,
-        key_tokens=[token.text for token in key_tokens],
+        query_token=query_tokens[query].label,
+        key_tokens=[token.label for token in key_tokens],
         scale=scale,
         temperature=temperature,
         shown=shown,
@@ -73,7 +74,7 @@ def query_picker(tokens: tuple[Token, ...], kind: str) -> int:
     chosen: int = st.selectbox(
         t("Query: {token}", token=t(KINDS[kind].query)),
         rows,
-        format_func=[f"{row + 1} · {token.text}" for row, token in enumerate(tokens)].__getitem__,
+        format_func=[f"{row + 1} · {token.label}" for row, token in enumerate(tokens)].__getitem__,
         key="query",
     )
     return chosen

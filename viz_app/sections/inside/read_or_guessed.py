@@ -10,6 +10,7 @@ from model.analysis.influence import Influence
 from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
@@ -39,7 +40,7 @@ VALUE_ZEROING = N_(
 )
 
 
-def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
+def read_or_guessed(key: CheckpointKey, text: Text, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
     try:
         translation, influence = analyses.influence_of(key, text, *run)
@@ -114,7 +115,7 @@ def draw_contributing_tokens(influence: Influence, translation: Translation, wri
     rows = slice(translation.prompt_length, None)
     source, target = influence.source[rows], influence.target[rows]
     earlier = np.tri(len(influence.target), dtype=bool)[rows]
-    source_tokens, read = ([token.text for token in tokens] for tokens in (translation.source, translation.read))
+    source_tokens, read = ([token.label for token in tokens] for tokens in (translation.source, translation.read))
     sides = [("target", target, earlier, read, t("token read before"))]
     if translation.source:
         sides.insert(0, ("source", source, np.ones(source.shape, dtype=bool), source_tokens, t("source token")))
@@ -144,7 +145,7 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
             "an attention map, the shares follow the vectors through all layers, residuals and norms."
         ),
     )
-    tokens = [token.text for token in translation.source]
+    tokens = [token.label for token in translation.source]
     axes = Axes(queries=tokens, keys=tokens, query_title=t("position"), key_title=t("token read"))
     draw_share_map(
         influence.source,
@@ -174,7 +175,7 @@ def draw_share_map(
 
 
 def draw_value_zeroing(
-    key: CheckpointKey, text: str, run: Run, translation: Translation, written: Sequence[str]
+    key: CheckpointKey, text: Text, run: Run, translation: Translation, written: Sequence[str]
 ) -> None:
     """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
     section(

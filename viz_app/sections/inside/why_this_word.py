@@ -9,6 +9,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.tokens import Candidate
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
@@ -23,7 +24,7 @@ from viz_app.widgets.headings import section
 __all__ = ["draw_contributions", "why_this_word"]
 
 
-def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
+def why_this_word(key: CheckpointKey, text: Text, run: translations.Run) -> None:
     """Ask for a predicted word and a rival, and draw what each part of the model added for one or the other."""
     position, word, rival = ask_for_words(translations.translation_of(key, text, *run))
     contributions = analyses.contributions_of(key, text, position, rival.id, *run)

@@ -15,6 +15,7 @@ from model.inference.padded_pass import Side
 from viz_app.components.attention_view import ONE_TEXT
 from viz_app.content.examples import batch_examples
 from viz_app.content.numbers import sentences
+from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
@@ -22,6 +23,7 @@ from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
+from viz_app.widgets.second_text import separator_in
 
 __all__ = [
     "PaddedSentence",
@@ -71,6 +73,8 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         label = t("Sentence {n}", n=number) if number <= 2 else t("Sentence {n} (optional)", n=number)
         # A sentence wraps, so that it is seen whole. Enter ends it, see `shortcuts.js`; a pasted line break is a space.
         texts.append(" ".join((field.text_area(label, key=name, max_chars=400, height="content") or "").split()))
+    if separator := separator_in(config):
+        st.caption(t("For a pair of texts, type {separator} between them.", separator=plain(separator)))
     return tuple(text for text in texts if text), free_column
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 
 from model.analysis.by_distance import weight_by_distance
 from model.inference.opening import AnyConfig
+from model.text.pair import texts_of
 from viz_app.content.translation import N_, t
 from viz_app.figures import positions
 from viz_app.sections.sentiment.review_field import ask_for_review
@@ -101,8 +102,8 @@ def distance_numbers(key: CheckpointKey, config: AnyConfig) -> None:
 
 def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
-    text = ask_for_review(height=80)
-    if not text.strip():
+    text = ask_for_review(config, height=80)
+    if not texts_of(text)[0].strip():
         end_page(t("Type a review above."))
     reading = classifications.classification_of(key, text)
     section(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
+from model.text.pair import texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.figures import positions
@@ -44,7 +45,7 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
     if config.model.positional == "rotary":
         st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
         return
-    text = require_text(config, opening=demonstration_for(config).order)
+    text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
     doubt_note(key, text)
     draw_encoder_input(key, text, own)
     compare_orders(key, config, text)

@@ -22,7 +22,7 @@ def draw_review_map(reading: Classification) -> None:
     layer, head = pick_head(layers, heads, prefix="review_")
     if len(reading.tokens) > MAX_WORDS:
         st.caption(t("The map shows the first {shown} of {all} words.", shown=MAX_WORDS, all=len(reading.tokens)))
-    tokens = reading.tokens[:MAX_WORDS]
+    tokens = reading.token_labels[:MAX_WORDS]
     draw(
         head_map(
             reading.encoder[layer, head, :MAX_WORDS, :MAX_WORDS],

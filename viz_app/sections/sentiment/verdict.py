@@ -8,6 +8,7 @@ from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, tn
 from viz_app.widgets.marked_text import sentence
+from viz_app.widgets.second_text import PAIR_CUT
 
 __all__ = ["note_limits", "show_class"]
 
@@ -28,7 +29,9 @@ def note_limits(reading: Classification, *, max_length: int) -> None:
                 "guess."
             )
         )
-    if reading.dropped:
+    if reading.dropped and any(reading.parts):
+        st.warning(t(PAIR_CUT, positions=max_length, dropped=reading.dropped))
+    elif reading.dropped:
         st.warning(
             tn(
                 "The model reads up to {limit} tokens. {n} token from the middle of the review was left out. Its "

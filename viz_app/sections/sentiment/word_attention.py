@@ -73,7 +73,7 @@ def draw_word_attention(reading: Classification, language: str) -> FloatArray:
             "Rollout: the same attention, followed back through the layers to the words."
         )
     )
-    st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(language)))
+    st.html(weighted_text(reading.token_labels, [float(weight) for weight in weights], tag(language)))
     return weights
 
 
@@ -94,7 +94,7 @@ def show_top_words(reading: Classification, weights: FloatArray) -> None:
     """Show the words with the largest shares as a table."""
     section(t("The words with the most attention"))
     top = np.argsort(weights)[::-1][:TOP_WORDS]
-    words, share = [reading.tokens[i] for i in top], t("share")
+    words, share = [reading.token_labels[i] for i in top], t("share")
     st.dataframe(
         pd.DataFrame({t("word"): words, t("position"): top + 1, share: weights[top]}),
         hide_index=True,

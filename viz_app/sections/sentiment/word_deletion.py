@@ -5,9 +5,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.analysis.deletion import Deletion, word_spans
+from model.analysis.deletion import Deletion, without_each_word
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
+from model.text.pair import Text
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, tn
@@ -20,7 +21,7 @@ from viz_app.widgets.marked_text import changed_text
 __all__ = ["word_deletion"]
 
 
-def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> None:
+def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> None:
     """Draw how the probability of the class changes without each word."""
     deletions = classifications.deletions_of(key, text)
     if not deletions:
@@ -46,7 +47,7 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
             key="deletions",
             alt=t("The class of the review without each word"),
         )
-    if left_out := len(word_spans(text)) - len(deletions):
+    if left_out := len(without_each_word(text)) - len(deletions):
         st.caption(
             tn(
                 "The review is too long to delete every word. Its last word was not deleted.",

@@ -137,6 +137,7 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             shown.axes,
             layer=layer,
             head=single,
+            second_start=shown.second_start,
             dark=st.context.theme.type == "dark",
             scale=scale,
         ),

@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
@@ -29,7 +30,7 @@ ROLLOUT = N_(
 )
 
 
-def display_options(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+def display_options(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
     """Draw the row.
 
     Args:

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, t
 from viz_app.export.report import MAX_TOKENS
@@ -35,7 +36,7 @@ FORMATS = (
 )
 
 
-def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation) -> None:
+def downloads(key: CheckpointKey, text: Text, run: Run, translation: Translation) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(

@@ -9,6 +9,7 @@ import streamlit as st
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.components.attention_view import (
     AttentionView,
     ChosenMap,
@@ -66,7 +67,7 @@ class MapChoice:
         return not (self.merged or self.without_special or self.weighted)
 
 
-def choose_map(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> MapChoice:
+def choose_map(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head.
 
     Args:

@@ -6,6 +6,7 @@ from datetime import date
 
 from model.analysis.importance import all_heads
 from model.interventions import Intervention
+from model.text.pair import Text, texts_of
 from viz_app.content.translation import in_language, language, t
 from viz_app.export.report import Changed, report
 from viz_app.server.server_state import GATE
@@ -36,7 +37,7 @@ def asked_for() -> Wanted:
     )
 
 
-def html_page(key: CheckpointKey, text: str, run: Run, wanted: Wanted) -> str:
+def html_page(key: CheckpointKey, text: Text, run: Run, wanted: Wanted) -> str:
     """The report in the language of the visitor."""
     with GATE.inside(), in_language(wanted.language):
         note = ""
@@ -45,7 +46,8 @@ def html_page(key: CheckpointKey, text: str, run: Run, wanted: Wanted) -> str:
             note = t("Some words were forced. Without forced words, the model writes “{text}”.", text=free.text)
         return report(
             translations.translation_of(key, text, *run),
-            text=text,
+            text=texts_of(text)[0],
+            second=texts_of(text)[1],
             name=key.name,
             made=date.today(),
             note=note,
@@ -56,7 +58,7 @@ def html_page(key: CheckpointKey, text: str, run: Run, wanted: Wanted) -> str:
         )
 
 
-def changed_run(key: CheckpointKey, text: str, run: Run, intervention: Intervention) -> Changed | None:
+def changed_run(key: CheckpointKey, text: Text, run: Run, intervention: Intervention) -> Changed | None:
     """The run with the changes that this model can have; None without any, and for a model that writes nothing."""
     before = translations.translation_of(key, text, *run)
     if not intervention or not before.written or head_analyses.why_read_only(key):

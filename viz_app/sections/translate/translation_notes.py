@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
+from model.text.pair import Text, texts_of
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t, tn
 from viz_app.sections.translate.generation_note import generation_note
@@ -11,6 +12,7 @@ from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
+from viz_app.widgets.second_text import PAIR_CUT
 
 __all__ = ["translation_notes"]
 
@@ -20,10 +22,11 @@ CUT = {
         "This model has {positions} positions, and keeps some of them for what it writes. The last {dropped} tokens of "
         "the text were left out."
     ),
+    "pair": PAIR_CUT,
 }
 
 
-def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+def translation_notes(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
     """Draw all notes that apply.
 
     Args:
@@ -38,16 +41,16 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
         if run.forced:
             forced_words_note(key, text, run.forced)
         generation_note(config)
-        if len(text) > translations.MAX_CHARACTERS:
+        if (longest := max(map(len, texts_of(text)))) > translations.MAX_CHARACTERS:
             st.warning(
                 t(
                     "The text has {n} characters. Only the first {limit} were read.",
-                    n=decimal(len(text)),
+                    n=decimal(longest),
                     limit=decimal(translations.MAX_CHARACTERS),
                 )
             )
         if translation.dropped:
-            cut = CUT["continuation" if config.task == "continuation" else "translation"]
+            cut = CUT["pair"] if translation.second_start else CUT.get(config.task, CUT["translation"])
             st.warning(t(cut, positions=config.model.max_length, dropped=translation.dropped))
         if not translation.finished:
             unfinished(config, run, translation)

@@ -9,6 +9,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.tokens import Token
 from model.inference.translation import Translation
+from model.text.pair import Text
 from viz_app.components.page_parts import announce
 from viz_app.content.translation import t
 from viz_app.services import analyses
@@ -22,7 +23,7 @@ from viz_app.widgets.marked_text import sentence
 __all__ = ["token_rows", "written_text"]
 
 
-def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+def written_text(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
     """Draw the tokens as chips, and the written text below them.
 
     Args:
@@ -59,7 +60,7 @@ def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
     return {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 
 
-def source_shares(key: CheckpointKey, text: str, run: Run) -> list[float]:
+def source_shares(key: CheckpointKey, text: Text, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
     settle("shares", False)
     if not st.session_state["shares"] or analyses.why_no_residual_stream(key):
