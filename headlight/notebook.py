@@ -49,6 +49,7 @@ class ShownTranslation(Translation):
     """A translation that displays itself in a notebook."""
 
     typed: str
+    second: str = ""  # the second text of a pair
     name: str  # of the checkpoint
     note: str = ""  # how the translation was changed
     sizes: Sizes | None = None  # of the model
@@ -91,7 +92,15 @@ class ShownTranslation(Translation):
         """
         from viz_app.export.report import report
 
-        return report(self, text=self.typed, name=self.name, made=date.today(), note=self.note, sizes=self.sizes)
+        return report(
+            self,
+            text=self.typed,
+            second=self.second,
+            name=self.name,
+            made=date.today(),
+            note=self.note,
+            sizes=self.sizes,
+        )
 
     def _repr_html_(self) -> str:
         try:
@@ -110,15 +119,16 @@ class OpenCheckpoint(Checkpoint):
         self,
         text: str,
         *,
+        second: str = "",
         search: SearchConfig = GREEDY,
         forced: Mapping[int, int] | None = None,
         edits: Mapping[str, Edit] | None = None,
     ) -> ShownTranslation:
         """See `headlight.translate`."""
-        translation = translate(self, text, search=search, forced=forced or {}, edits=edits)
+        translation = translate(self, text, second=second, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
         note = NOTES[bool(forced), bool(edits)]
-        return ShownTranslation(**values, typed=text, name=self.name, note=note, sizes=self.config.model)
+        return ShownTranslation(**values, typed=text, second=second, name=self.name, note=note, sizes=self.config.model)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:

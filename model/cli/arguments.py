@@ -11,6 +11,7 @@ __all__ = [
     "CHECKPOINT",
     "DATA",
     "DEVICE",
+    "SECOND",
     "TEXTS",
     "Commands",
     "add_continuation_options",
@@ -49,6 +50,7 @@ def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
 
 CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
 TEXTS = shared("texts", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
+SECOND = shared("--second", default="", metavar="TEXT", help="the second text of a pair, for a model that reads pairs")
 DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, or else data/)")
 BEAM = shared("--beam", type=positive, help="number of hypotheses of the beam search, default 5; 1 is greedy search")
 DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest one")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from model.cli.arguments import CHECKPOINT, DEVICE, TEXTS, Commands
+from model.cli.arguments import CHECKPOINT, DEVICE, SECOND, TEXTS, Commands
 from model.cli.resolve import classifier_of, texts_of
 from model.inference.classify import classify
 
@@ -11,11 +11,11 @@ __all__ = ["add_parser", "run"]
 
 def add_parser(commands: Commands) -> None:
     text = "classify texts, or the lines of the standard input; print label and probability"
-    commands.add_parser("classify", parents=[CHECKPOINT, TEXTS, DEVICE], help=text)
+    commands.add_parser("classify", parents=[CHECKPOINT, TEXTS, SECOND, DEVICE], help=text)
 
 
 def run(args: argparse.Namespace) -> None:
     checkpoint = classifier_of(args)
     for text in texts_of(args):
-        result = classify(checkpoint, text)
+        result = classify(checkpoint, text, second=args.second)
         print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)
