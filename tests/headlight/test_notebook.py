@@ -92,7 +92,7 @@ def test_a_text_that_is_too_long_for_a_report_is_refused(opened: OpenCheckpoint)
     long = opened.translate("word " * (MAX_TOKENS + 5))
     with pytest.raises(TooLongError, match=f"can hold {MAX_TOKENS}"):
         report(long, text="", name="", made=date(2026, 1, 1))
-    assert "Shorten the text" in long._repr_html_()
+    assert "Try a shorter text" in long._repr_html_()
 
 
 def test_a_notebook_shows_the_report_in_a_frame(shown: ShownTranslation) -> None:
