@@ -149,7 +149,7 @@ def test_the_class_screen_shows_the_address_as_text_and_as_qr_code_or_says_that_
         st, "get_option", lambda name: {"server.address": listens_at}.get(name, config.get_option(name))
     )
     teacher.run()
-    page = "\n".join(one.value for kind in (teacher.subheader, teacher.caption, teacher.warning) for one in kind)
+    page = "\n".join(one.value for kind in (teacher.header, teacher.caption, teacher.warning) for one in kind)
     if warns:
         assert "`python run.py app --server.address 0.0.0.0`" in page
         assert "data:image/svg" not in html(teacher)

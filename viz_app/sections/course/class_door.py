@@ -44,7 +44,7 @@ def class_door(code: str) -> None:
         draw_qr(link(first, ((PARAMETER, code),)))
     with words:
         st.markdown(t("Students scan the picture, or open this address:"))
-        st.subheader(plain(first), anchor=False)
+        st.header(plain(first), anchor=False)
         if others:
             st.caption(
                 t("This computer is in several networks. Other addresses: {addresses}", addresses=joined(others))

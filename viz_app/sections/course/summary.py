@@ -19,7 +19,7 @@ def lesson_summary() -> None:
     judged = [(step, verdict) for step in lesson.steps if (verdict := visit.found.get(lesson.link(step)))]
     found = [(texts.steps[step.name], verdict) for step, verdict in judged if verdict.right or step.predicts]
     with st.container(key="lesson_summary", border=True):
-        st.subheader(t("What you have found in “{lesson}”", lesson=texts.title), anchor=False)
+        st.header(t("What you have found in “{lesson}”", lesson=texts.title), anchor=False)
         st.markdown(texts.goal)
         for text, verdict in found:
             st.markdown(f"**{text.title}:** {filled(text.outcomes[verdict.outcome], verdict.values)}")
