@@ -8,17 +8,18 @@ from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
 from viz_app.course.visit import follow_lesson
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
+from viz_app.sections.course.class_member import follow_class
 from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import iterate_over_copies, keep_reconnecting, lead_unknown_addresses_home
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
-from viz_app.session.address import publish_choices, restore_choices
+from viz_app.session.address import publish_choices, read_choices, restore_choices
 from viz_app.session.boundary import boundary, guard_callbacks, show_callback_problems
-from viz_app.session.choices import clear_choices
+from viz_app.session.choices import replace_choices
 from viz_app.session.language import begin_language, chosen_language, language_switch
-from viz_app.session.links import link_button, wanted_place
+from viz_app.session.links import PARAMETER, link_button, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_picker import checkpoint_picker
 from viz_app.widgets.chips import STYLE
@@ -46,11 +47,11 @@ visitor()  # note that this visitor is here
 st.logo(LOGO, size="large", icon_image=ICON)
 page = page_menu()
 if place := wanted_place(st.query_params.to_dict()):
-    kept = chosen_language()
-    clear_choices()
-    st.switch_page(page_of(place.page), query_params=dict(place.choices) | kept)
+    replace_choices(read_choices(dict(place.choices) | chosen_language()))
+    there = {name: text for name, text in st.query_params.to_dict().items() if name != PARAMETER}
+    st.switch_page(page_of(place.page), query_params=there)  # Back leads to the page with the field for the code
 if (opened := follow_lesson(page_name(page))) != page_name(page):
-    st.switch_page(page_of(opened))
+    st.switch_page(page_of(opened), query_params=st.query_params.to_dict())  # no step for Back between both pages
 clear_page_facts()
 begin_parts()
 with turn():
@@ -69,6 +70,8 @@ with turn():
             strip = lesson_strip(page_name(page), listed)
         if strip is None:
             heading(page.title, t(PAGES[page_name(page)].instruction))
+        with boundary(N_("The next lesson of your class could not be opened.")):
+            follow_class()
         show_callback_problems()
         if strip is None or strip.shows_page:
             with boundary(N_("This page could not be shown.")):

@@ -35,7 +35,8 @@ Act = Callable[[int, Visitor], Awaitable[Answer]]
 async def open_class(teacher: Visitor, lesson: Lesson) -> str:
     """Open a class on the page Lessons. Returns its code."""
     await teacher.look()
-    await teacher.choose("class_lesson", lesson_text(lesson.name, ENGLISH).title)
+    title = lesson_text(lesson.name, ENGLISH).title
+    await teacher.choose("class_lesson", f"{LESSONS.index(lesson) + 1}. {title}")
     answer = await teacher.press("Open a class")
     codes = [text for text in answer.texts if CODE.fullmatch(text)]
     if len(codes) != 1:

@@ -6,7 +6,7 @@ import { list } from "../controls.js";
 import { rich } from "./rich.js";
 
 const MOST_CHIPS = 24; // tokens; more are a list
-const NOTHING = "-";
+export const NOTHING = "-"; // an option without a value would get that of its label
 
 /**
  * @typedef {import("../assets/dom.js").Described} Described

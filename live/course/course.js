@@ -1,5 +1,7 @@
 // The lessons of a site: the open step, the visitor's answers, and what the visitor's own run says about them.
 import { draw, el } from "../assets/dom.js";
+import { onPage } from "../assets/page_events.js";
+import { isPointedAt, POINTING } from "../assets/pointing.js";
 import { say } from "../assets/words.js";
 import { readAddress, writeAddress } from "../choices.js";
 import { unmount } from "../controls.js";
@@ -12,7 +14,7 @@ import { fits, forgetProgress, keepPlace, keepRecord, keptPlace, onProgress, rea
 import { fillTexts } from "./rich.js";
 import { Situation } from "./situation.js";
 import { describedStrip } from "./strip.js";
-import { markTarget } from "./target.js";
+import { markTarget, showTarget } from "./target.js";
 
 /**
  * @typedef {import("../app.js").App} App
@@ -60,7 +62,16 @@ export class Course {
     /** @type {[number, number] | null} How much of a long check is done, and all of it. */
     this.checked = null;
     this.isNew = false; // the visitor has just opened the step
+    /** @type {Map<string, Verdict>} Step → what a run said, rather a right answer than a wrong one. */
+    this.found = new Map();
+    /** @type {Lesson | null} The lesson whose summary is shown. */
+    this.finished = null;
+    /** @type {Set<string>} Steps whose part of the page the visitor has pointed at. */
+    this.pointed = new Set();
+    this.reveals = false; // the visitor has just made the page or its frame appear
+    this.stopScrolling = () => {};
     onProgress(() => this.use(readProgress(this.steps)));
+    onPage(POINTING, (event) => this.point(event));
   }
 
   /** Before a page is drawn: read what the lessons need, and open the step that the link names. */
@@ -96,7 +107,8 @@ export class Course {
 
   /** @param {Opened | null} found */
   show(found) {
-    [this.opened, this.unknown, this.outcome, this.checked, this.tokens] = [found, null, null, null, null];
+    [this.opened, this.unknown, this.outcome, this.checked, this.tokens, this.reveals] = [found, null, null, null, null, false];
+    this.stopScrolling();
     this.drafts.clear();
   }
 
@@ -111,6 +123,7 @@ export class Course {
     if (!found) return;
     const text = ownPlace ? "" : this.ownText(found.step);
     if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
+    this.finished = null;
     this.show(found);
     this.isNew = true;
     app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page, how });
@@ -123,6 +136,12 @@ export class Course {
     keepPlace("");
     this.show(null);
     app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" }, { page: page || before.page });
+  }
+
+  /** Leave the lesson for its summary. */
+  finish() {
+    this.finished = this.opened?.lesson ?? null;
+    this.leave("lessons");
   }
 
   /** All choices of the visitor, without a value. @returns {any} */
@@ -165,8 +184,10 @@ export class Course {
   strip() {
     if (this.opened) return describedStrip(this);
     return this.unknown?.page === this.app.page ? el("section", { class: "lesson" }, [
-      el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
-      el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
+      el("div", { class: "strip" }, [
+        el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
+        el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
+      ]),
     ]) : null;
   }
 
@@ -220,6 +241,7 @@ export class Course {
   /** After the page: the tokens to choose from, and what the run says about the answer. */
   async judge() {
     markTarget(this.target);
+    if (this.reveals && this.target) [this.reveals, this.stopScrolling] = [false, showTarget(this.app.main)];
     if (!this.opened || !this.isHere) return;
     this.openNumbers();
     const { app } = this, { run, text } = app, { step, link } = this.opened, record = this.progress[link];
@@ -228,11 +250,12 @@ export class Course {
     const areNew = tokens !== this.tokens;
     [this.tokens, this.tokensText] = [tokens, text];
     if (areNew) this.draw();
-    if (this.hidden || (step.answer.form !== "action" && !record)) return;
+    if (this.hidden || (step.answer.form !== "action" && !record) || (step.points_at && !record && !this.pointed.has(link))) return;
     const outcome = await this.patiently(this.outcomeOf(record?.answer ?? null), run);
     if (run !== app.run) return;
     const isSolved = outcome.verdict?.right && !record?.right, isNew = JSON.stringify(outcome) !== JSON.stringify(this.outcome);
     this.outcome = outcome;
+    if (outcome.verdict && (outcome.verdict.right || !this.found.get(link)?.right)) this.found.set(link, outcome.verdict);
     if (isSolved) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
     if (isSolved || isNew) this.draw();
   }
@@ -297,8 +320,17 @@ export class Course {
     keepRecord(link, record);
   }
 
+  /** The visitor points at something: at what a step asks for? @param {Event} event */
+  point(event) {
+    const { step, link } = this.opened ?? {};
+    if (!step || !link || this.pointed.has(link) || !isPointedAt(step.points_at, event)) return;
+    this.pointed.add(link);
+    void this.judge();
+  }
+
   /** Show the page of a step. @param {string} link */
   reveal(link) {
+    this.reveals = Boolean(this.hidden) || this.opened?.step.answer.form === "action";
     if (this.hidden) this.app.place().replaceChildren();
     this.revealed.add(link);
   }
@@ -318,7 +350,7 @@ export class Course {
 
   forget() {
     forgetProgress();
-    for (const kept of [this.hints, this.revealed, this.about]) kept.clear();
+    for (const kept of [this.hints, this.revealed, this.about, this.found, this.pointed]) kept.clear();
     this.use({});
   }
 

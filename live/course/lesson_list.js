@@ -14,6 +14,7 @@ import { rich } from "./rich.js";
 export function drawList(root, course) {
   const tour = course.lessons.find(({ number }) => !number);
   draw(root, [
+    ...(course.finished ? [summary(course, course.finished)] : []),
     el("p", { class: "caption" }, say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
     el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
     el("div", { class: "row" }, [
@@ -24,6 +25,19 @@ export function drawList(root, course) {
         button(say("Remove my answers"), () => course.forget()),
       ])] : []),
     ]),
+  ]);
+}
+
+/** What the visitor has found in a lesson. @param {Course} course @param {Lesson} lesson */
+function summary(course, lesson) {
+  const { title, goal, steps: texts } = course.texts[lesson.name];
+  const found = lesson.steps.map((step) => ({ step, verdict: course.found.get(linkOf(lesson, step)) })).filter(({ step, verdict }) => verdict && (verdict.right || step.answer.form !== "action"));
+  const missing = lesson.steps.length - found.length;
+  return el("section", { class: "summary" }, [
+    el("h2", {}, say("What you have found in “{lesson}”", { lesson: textOf(title) })),
+    rich("p", goal),
+    ...found.map(({ step, verdict }) => el("p", {}, [rich("b", texts[step.name].title), el("span", {}, ": "), rich("span", texts[step.name].outcomes[/** @type {any} */ (verdict).outcome], /** @type {any} */ (verdict).values)])),
+    ...(missing ? [el("p", { class: "quiet" }, say("Steps without a result: {n}.", { n: missing }))] : []),
   ]);
 }
 

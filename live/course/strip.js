@@ -1,9 +1,9 @@
 // The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it.
 import { el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
-import { button } from "../controls.js";
+import { button, list } from "../controls.js";
 import { PAGES } from "../pages.js";
-import { answerControl } from "./answers.js";
+import { answerControl, NOTHING } from "./answers.js";
 import { linkOf } from "./lesson_data.js";
 import { rich } from "./rich.js";
 
@@ -18,9 +18,12 @@ export function describedStrip(course) {
   const { lesson, step } = /** @type {Opened} */ (course.opened), texts = course.texts[lesson.name], text = texts.steps[step.name];
   const parts = course.isHere ? [el("div", { class: "columns" }, [
     el("div", {}, [rich("div", text.text), ...(text.source && !course.hidden ? [rich("p", say("Source: {source}", { source: text.source }), {}, { class: "quiet" })] : [])]),
-    el("div", {}, [rich("p", text.question, {}, { class: "question" }), ...answers(course), outcome(course), ...hints(course)]),
+    el("div", {}, [rich("p", text.question, {}, { class: "question" }), ...answers(course), ...offers(course), ...hints(course)]),
   ])] : [elsewhere(course)];
-  return el("section", { class: "lesson", "aria-label": say("Lesson") }, [header(course, texts.title, text.title), ...parts]);
+  return el("section", { class: "lesson", "aria-label": say("Lesson") }, [
+    el("div", { class: "strip" }, [header(course, texts.title, text.title), ...parts]),
+    ...(course.isHere ? [outcome(course)] : []),
+  ]);
 }
 
 /** Page, lesson and step, how far the visitor is, and the buttons for the way. */
@@ -32,7 +35,7 @@ function header(course, title, stepTitle) {
     el("div", { class: "way" }, [
       ...(course.isUnchanged ? [] : [button(say("Reset this step"), () => course.begin(course.opened.link, { ownPlace: true }), { class: "plain bare" })]),
       button(say("Back"), () => course.begin(before), { disabled: !before }),
-      next ? button(say("Next step"), () => course.begin(next), { class: "plain main" }) : button(say("Finish"), () => course.leave("lessons"), { class: "plain main" }),
+      next ? button(say("Next step"), () => course.begin(next), { class: "plain main" }) : button(say("Finish"), () => course.finish(), { class: "plain main" }),
       button(say("Leave the lesson"), () => course.leave(), { class: "plain bare" }),
     ]),
   ]);
@@ -58,6 +61,14 @@ function answers(course) {
   });
 }
 
+/** What the visitor can take instead of own sentences. @param {Course} course */
+function offers({ app, opened }) {
+  const { offers: all } = /** @type {Opened} */ (opened).step;
+  if (!all.length) return [];
+  const names = all.map((one, i) => /** @type {[string, string]} */ ([String(i), Object.values(one).join(" · ")]));
+  return [list(say("Choose a sentence"), [[NOTHING, say("Or choose a sentence")], ...names], NOTHING, (i) => { if (i !== NOTHING) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
+}
+
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */
 function outcome(course) {
   const { opened, progress } = course, { lesson, step, link } = /** @type {Opened} */ (opened), { verdict, note, waits } = course.outcome ?? {};
@@ -78,7 +89,7 @@ function bar(checked, name) {
 /** Let the visitor try another sentence, where the step works with it. @param {Course} course @param {boolean} right */
 function invitation({ opened, app }, right) {
   const { lesson, step } = /** @type {Opened} */ (opened), changed = app.text !== (step.choices.text ?? app.text);
-  if (changed && !step.any_sentence) return say("This step is about its own sentence. Reset this step to see it.");
+  if (changed && !step.any_sentence && !step.offers.length) return say("This step is about its own sentence. Reset this step to see it.");
   const invites = right && !changed && step.any_sentence && lesson.number && PAGES[app.page].asksForText !== false;
   return invites ? say("Try it with your own sentence: type it in the field below.") : "";
 }

@@ -1,4 +1,6 @@
-// A frame around the control or the picture that a step is about. The app names it by the key of a widget.
+// A frame around the control or the picture that a step is about. The app names it by the key of a widget. The page scrolls
+// to it when it appears.
+import { keepInView } from "../assets/in_view.js";
 
 /** @type {Record<string, string>} Key of the app → the element in these pages. */
 export const TARGETS = {
@@ -13,4 +15,9 @@ export function markTarget(target) {
   const found = TARGETS[target] ? document.querySelector(`main ${TARGETS[target]}`) : null;
   for (const old of document.querySelectorAll("[data-target]")) if (old !== found) old.removeAttribute("data-target");
   found?.setAttribute("data-target", "");
+}
+
+/** Scroll to the frame, and stay there until the visitor acts. @param {Element} page */
+export function showTarget(page) {
+  return keepInView(page, () => document.querySelector("[data-target]"), () => document.querySelector(".lesson .outcome:not(:empty)"));
 }

@@ -282,10 +282,13 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
 
 
 def checkpoint_name(folder: Path) -> str:
-    """The name of a checkpoint: its folder's name, or ORG/NAME for `models--ORG--NAME/snapshots/REVISION`."""
+    """The name of a checkpoint: its folder's name, or ORG/NAME for `models--ORG--NAME/snapshots/REVISION`.
+
+    A folder in a package is often called `model`. Then the folder above it has the name.
+    """
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
         return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
-    return folder.name
+    return folder.parent.name if folder.name == "model" and folder.parent.name else folder.name
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:

@@ -106,7 +106,7 @@ def test_a_code_opens_the_same_page_with_the_same_choices(visit: Visit) -> None:
     expect(other.get_by_text("step 3 of")).to_be_visible()
     expect(other).to_have_url(re.compile(r"/steps\?.*step=3"))
     other = visit("heads?code=nosuch")
-    expect(other.get_by_text("This server does not know the code “nosuch”")).to_be_visible()
+    expect(other.get_by_text("No class and no page has the code “nosuch”")).to_be_visible()
     expect(other.get_by_role("switch").first).to_be_visible()
 
 

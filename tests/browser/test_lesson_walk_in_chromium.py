@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, expect
 
-from tests.browser.conftest import DRAWN, App, once_complete
+from tests.browser.conftest import DRAWN, App, once_complete, settle
 from tests.browser.overflow import PHONE, PROJECTOR, problems
 from tests.conftest import BUNDLED
 from viz_app.content.catalogues import LANGUAGES
@@ -32,8 +32,9 @@ SHOWN = """() => {
         return copy?.textContent.replace(/\\s+/g, ' ') ?? '';
     };
     const errors = document.querySelectorAll('[data-testid=stException], [data-testid=stAlertContentError]');
-    return [plain(strip), plain(strip.querySelector('.st-key-lesson_outcome')),
-        main.innerText.replace(strip.innerText, '').trim(), [...errors].map(({ textContent }) => textContent)];
+    const outcome = main.querySelector('.st-key-lesson_outcome');
+    const below = main.innerText.replace(strip.innerText, '').replace(outcome?.innerText ?? '', '');
+    return [plain(strip), plain(outcome), below.trim(), [...errors].map(({ textContent }) => textContent)];
 }"""
 
 
@@ -66,8 +67,15 @@ def says(shown: str, markdown: str) -> bool:
     return all(part.strip() in shown for part in parts)
 
 
-def look(page: Page, step: Step, text: StepText, lang: str, *, hidden: bool) -> set[str]:
-    """What is wrong with the strip and the page below it."""
+def point(page: Page, step: Step) -> None:
+    """Point at what the step names; before that, nothing is marked as right."""
+    settle(page)
+    expect(page.locator(".st-key-lesson_outcome")).to_have_count(0)
+    page.locator({"writes": "[data-row=writes] .hl-chip", "map": "[data-cell]"}[step.points_at]).first.hover()
+
+
+def look(page: Page, step: Step, text: StepText, lang: str, *, hidden: bool, new: bool) -> set[str]:
+    """What is wrong with the strip and the page below it; `new` if the visitor has just answered."""
     strip, outcome, below, errors = page.evaluate(SHOWN)
     with in_language(lang):
         waits, right = (
@@ -83,6 +91,9 @@ def look(page: Page, step: Step, text: StepText, lang: str, *, hidden: bool) -> 
         found.add(f"below the strip: {below}")
     if step.target:
         expect(page.locator(f".st-key-{step.target}").first).to_be_visible()
+    if step.target and new and step.predicts:
+        expect(page.locator(f".st-key-{step.target}").first).to_be_in_viewport()
+        expect(page.locator(".st-key-lesson_outcome")).to_be_in_viewport()
     possible = [text.outcomes["right"]] if step.predicts else [*text.outcomes.values()]
     if not any(says(outcome, words) for words in possible) or (step.predicts and right not in outcome):
         found.add(f"the outcome says: {outcome}")
@@ -96,23 +107,27 @@ def walk(page: Page, lesson: Lesson, lang: str, *, answers: bool) -> list[str]:
 
     def check(step: Step, *, hidden: bool) -> None:
         page.wait_for_function(THERE, arg=[lesson.link(step), hidden])
-        wrong = once_complete(lambda: look(page, step, texts.steps[step.name], lang, hidden=hidden))
+        wrong = once_complete(lambda: look(page, step, texts.steps[step.name], lang, hidden=hidden, new=answers))
         found.extend(f"{lang}, {lesson.link(step)}{' before the answer' * hidden}: {one}" for one in sorted(wrong))
 
     for step in lesson.steps:
         if step.predicts and answers:
             check(step, hidden=True)
             answer(page, step, right_answer(lesson.link(step)))
+        if step.points_at and answers:
+            page.wait_for_url(f"**lesson={lesson.link(step)}*")
+            point(page, step)
         check(step, hidden=False)
-        page.locator(".st-key-lesson_next button").click()
+        page.locator(":is(.st-key-lesson_next, .st-key-lesson_finish) button").click()
     page.wait_for_url("**/lessons*")
     expect(page.locator(STRIP)).to_have_count(0)
+    expect(page.locator(".st-key-lesson_summary")).to_contain_text(texts.goal)
     return found
 
 
 @pytest.mark.parametrize("lesson", ALL, ids=lambda lesson: lesson.name)
 def test_a_visitor_walks_through_a_lesson(visit: Callable[..., Page], app: App, lesson: Lesson) -> None:
-    first = ALL.index(lesson) % len(LANGUAGES)  # another language answers in each lesson, and another one has a phone
+    first = ALL.index(lesson) % len(LANGUAGES)  # another language answers in each lesson, on a phone
     page, found, said = visit("_stcore/health"), list[str](), list[str]()
 
     def note(message: ConsoleMessage) -> None:
@@ -125,7 +140,7 @@ def test_a_visitor_walks_through_a_lesson(visit: Callable[..., Page], app: App, 
     page.on("console", note)
     page.on("pageerror", fail)
     for place, lang in enumerate([*LANGUAGES][first:] + [*LANGUAGES][:first]):
-        page.set_viewport_size(PHONE if place == 1 else PROJECTOR)
+        page.set_viewport_size(PHONE if place == 0 else PROJECTOR)
         page.goto(f"{app.url}/?lesson={lesson.name}&lang={lang}")
         found += walk(page, lesson, lang, answers=place == 0)
     page.remove_listener("console", note)

@@ -1,6 +1,7 @@
 """A lesson in a real browser: what it keeps, its keys, and what axe-core finds."""
 
 import json
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -8,12 +9,15 @@ from playwright.sync_api import Page, expect
 from tests.browser import accessibility
 from tests.browser.conftest import settle
 from tests.browser.test_present_in_chromium import SMALLEST
+from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.course.lesson import OneOf
 
 Visit = Callable[..., Page]
 LESSON, STEP = next((one, step) for one in LESSONS for step in one.steps if isinstance(step.answer, OneOf))
-NAME = LESSON.link(STEP)
+NAME, LESSON_TITLE = LESSON.link(STEP), lesson_text(LESSON.name, "en").title
+DEEP = next(one for one in LESSONS if one.name == "masks-and-decoding")  # its pictures are far down the page
+SCROLLED = "() => document.querySelector('[data-testid=stMain]').scrollTop"
 KEPT = "() => JSON.parse(localStorage.getItem('headlight-lessons') ?? '{}')"
 
 
@@ -68,27 +72,55 @@ def test_leaving_restores_the_choices_from_before_a_reload(visit: Visit) -> None
     page.wait_for_function("() => sessionStorage.getItem('headlight-before') === null")
 
 
-def test_keys_walk_through_the_steps_and_back_and_forward_too(visit: Visit) -> None:
-    page = visit(f"?lesson={NAME}&present=true")
+def test_a_clicker_shows_the_marked_part_of_each_step_then_the_answer_and_never_ends_the_lesson(visit: Visit) -> None:
+    page = visit(f"?lesson={DEEP.link(DEEP.steps[0])}&present=true&lang=ko")
     page.set_viewport_size({"width": 1280, "height": 720})
-    waits(page)
-    size, words = page.evaluate(SMALLEST)
-    assert size >= 21.9, words
-    page.keyboard.press("PageDown")
-    expect(page.get_by_text("Answer first.")).to_have_count(0)  # the first key shows the page
-    settle(page)
-    after = LESSON.after(STEP)
-    assert after
-    for key, name in (("PageDown", LESSON.link(after)), ("ArrowLeft", NAME), ("ArrowRight", LESSON.link(after))):
-        page.keyboard.press(key)
-        page.wait_for_url(f"**lesson={name}*")
+    outcome = page.locator(".st-key-lesson_outcome")
+    for step in DEEP.steps:
+        page.wait_for_url(f"**lesson={DEEP.link(step)}*")
         settle(page)
-    page.go_back()
-    page.wait_for_url(f"**lesson={NAME}*")
+        size, words = page.evaluate(SMALLEST)
+        assert size >= 21.9 or not step.predicts, words
+        head = page.locator(".st-key-lesson_head").bounding_box()
+        assert head
+        assert head["y"] < 40, "each step begins at the top of the screen"
+        target = page.locator(f".st-key-{step.target}").first
+        expect(target).to_have_count(0 if step.predicts else 1)
+        for visible in ([target], [target, outcome])[not step.predicts :]:
+            page.keyboard.press("PageDown")
+            for one in visible:
+                expect(one).to_be_in_viewport(ratio=0.2)
+            settle(page)
+        page.keyboard.press("PageDown")  # to the next step
+    page.keyboard.press("ArrowRight")
     settle(page)
-    page.go_forward()
-    page.wait_for_url(f"**lesson={LESSON.link(after)}*")
+    assert DEEP.link(DEEP.steps[-1]) in page.url, "a press too many ends nothing"
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**lesson={DEEP.link(DEEP.steps[-2])}*")
+
+
+def test_back_after_a_lesson_leads_to_its_last_step(visit: Visit) -> None:
+    page = visit("lessons")
     settle(page)
+    page.locator(f".st-key-open_{LESSON.name} button").first.click()
+    waits(page)
+    page.get_by_role("button", name="Leave the lesson").click()
+    page.wait_for_url(re.compile("/lessons$"))
+    settle(page)
+    for steps, heading in ((-1, LESSON_TITLE), (-1, "Lessons"), (1, LESSON_TITLE), (1, "Lessons")):
+        page.evaluate("(steps) => history.go(steps)", steps)
+        expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
+        settle(page)
+
+
+def test_space_scrolls_before_any_click(visit: Visit) -> None:
+    page = visit("lessons")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    for key in ("Space", "ArrowDown"):
+        before = page.evaluate(SCROLLED)
+        page.keyboard.press(key)
+        page.wait_for_function(f"(before) => ({SCROLLED})() > before", arg=before)
 
 
 def test_the_tour_is_offered_once_and_moves_nothing(visit: Visit) -> None:
@@ -116,6 +148,8 @@ def test_the_tour_is_offered_once_and_moves_nothing(visit: Visit) -> None:
 
 def test_the_offer_covers_no_button_of_a_phone(visit: Visit) -> None:
     page = visit(phone=True)
+    page.get_by_test_id("stExpandSidebarButton").tap()
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap()  # the offer does not cover it
     page.get_by_role("button", name="Take the tour").tap()
     expect(page.locator(".st-key-lesson_strip")).to_be_visible()
     settle(page)

@@ -92,6 +92,7 @@ CHANGED: Mapping[str, tuple[Choices, ...]] = {
     "first-visit.sentence": ({"text": TIRED},),
     "first-visit.heads": ({"layer": "2", "head": "1"},),
     "first-visit.map": ({"layer": "2", "head": "4"},),
+    "first-visit.more": ({"kind": "encoder"},),
 }
 # Many translations and many heads take long, so these steps get less work.
 INSTEAD: Mapping[str, Choices] = {

@@ -32,19 +32,18 @@ def test_a_step_asks_first_and_the_own_run_answers_and_leaving_restores_the_choi
     strip.get_by_role("button", name="Hint").click()
     expect(strip.locator("ol.hints")).to_contain_text("A weight is a share of the attention.")
     answer(page, "The number of keys")
-    expect(strip.get_by_role("status").first).to_contain_text(
-        "Not so. In your run the weights of “Buch” add up to 1.00, over 8 keys."
-    )
+    outcome = page.locator(".lesson .outcome")
+    expect(outcome).to_contain_text("Not so. In your run the weights of “Buch” add up to 1.00, over 8 keys.")
     expect(steps).to_be_visible()
     answer(page, "Always 1")
-    expect(strip.get_by_role("status").first).to_contain_text("Right. In your run")
+    expect(outcome).to_contain_text("Right. In your run")
     assert page.evaluate(KEPT) == {"query-key-value.row": {"first": "keys", "answer": "one", "right": True}}
     strip.get_by_role("button", name="Next step").click()
     expect(strip.get_by_role("heading")).to_contain_text("Query times key")
     expect(strip.get_by_role("heading")).to_be_focused()
     page.go_back()
     page.reload()
-    expect(strip.get_by_role("status").first).to_contain_text("Right. In your run")
+    expect(outcome).to_contain_text("Right. In your run")
     strip.get_by_role("button", name="Leave the lesson").click()
     page.get_by_role("link", name="Translate").click()
     expect(page.locator("[data-part=map]")).to_be_visible()
@@ -74,6 +73,8 @@ def test_a_phone_shows_a_step_in_the_language_of_its_visitor(visit: Open, langua
     assert page.evaluate(AXE_RUN) == []
     ready(page, page.locator(".pills button").first.tap)
     expect(page.locator(".lesson .outcome")).to_contain_text(right)
+    expect(page.locator("[data-target]")).to_be_in_viewport()
+    expect(page.locator(".lesson .outcome")).to_be_in_viewport()
     assert page.evaluate(AXE_RUN) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
@@ -131,3 +132,28 @@ def test_forgotten_answers_are_gone_from_an_open_step_and_answers_of_another_tab
     page.get_by_role("link", name="One head").click()
     expect(page.locator(".page")).to_contain_text("Answer first.")
     expect(outcome).to_be_empty()
+
+
+def test_a_puzzle_offers_sentences_and_the_lesson_ends_with_what_was_found(visit: Open) -> None:
+    page = visit("#positions?lesson=positions.puzzle-twin")
+    offers = page.get_by_label("Choose a sentence")
+    for sentence, mark in (("We love you.", "Not yet."), ("You love me.", "Right.")):
+        ready(page, lambda sentence=sentence: offers.select_option(label=sentence))  # type: ignore[misc]
+        expect(page.locator(".lesson .outcome")).to_contain_text(mark)
+    page.get_by_role("button", name="Finish").click()
+    summary = page.locator("section.summary")
+    expect(summary).to_contain_text("What you have found in “Where am I?”")
+    expect(summary).to_contain_text("Puzzle: the twin: Solved. With positions, “You love me.” becomes")
+    ready(page, page.get_by_role("button", name="Start: Query, key, value").click)
+    page.get_by_role("link", name="Lessons").click()
+    expect(page.locator("ol.lessons")).to_be_visible()
+    expect(summary).to_have_count(0)
+
+
+def test_the_tour_marks_a_step_after_the_visitor_has_pointed(visit: Open) -> None:
+    page = visit("#translate?lesson=first-visit.tokens", **PHONE)
+    outcome = page.locator(".lesson .outcome")
+    expect(page.locator("[data-row=writes] .hl-chip").first).to_be_visible()
+    expect(outcome).to_be_empty()
+    page.locator("[data-row=writes] .hl-chip").first.tap()
+    expect(outcome).to_contain_text("Right. The model was least sure about")

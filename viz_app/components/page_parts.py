@@ -19,10 +19,18 @@ from viz_app.content.numbers import html_language, sentences
 from viz_app.content.translation import t
 from viz_app.session.page_facts import Facts
 
-__all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mount_parts", "page_keys"]
+__all__ = [
+    "announce",
+    "begin_parts",
+    "complete_address",
+    "draw_word_lines",
+    "mount_parts",
+    "page_keys",
+    "scroll_to_target",
+]
 
 FloatArray = NDArray[np.float32]
-PARTS = ("page_announcement", "word_lines", "save_pictures")
+PARTS = ("page_announcement", "word_lines", "lesson_target", "save_pictures")
 KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "kept_theme", "connection", "tooltips")
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
@@ -56,6 +64,17 @@ def draw_word_lines(weights: FloatArray, kind: str, *, title: str, given: int, i
     For the arguments see `word_lines_data`.
     """
     give("word_lines", word_lines_data(weights, kind, title=title, given=given, in_map=in_map))
+
+
+def scroll_to_target(step: str, target: str, *, shown: str) -> None:
+    """Let the browser scroll to the part of the page that a step is about, when it appears.
+
+    Args:
+        step: The name of the open step. Another step begins at the top of the page.
+        target: The key of the part; "" while nothing is marked.
+        shown: What has appeared of the step. The page scrolls again when it changes.
+    """
+    give("lesson_target", {"step": step, "target": target, "shown": shown})
 
 
 def give(part: str, data: Data) -> None:

@@ -98,6 +98,8 @@ class Step:
         target: The key of the control or the picture that the step is about.
         any_sentence: Whether the step also works with the visitor's own sentence.
         puzzle: Whether it is a puzzle. Puzzles accept every right answer.
+        offers: What a visitor can take instead of own sentences, as a link writes it. Some of them solve the puzzle.
+        points_at: The part of the page at which the visitor has to point first: a written token or a cell of the map.
     """
 
     name: str
@@ -109,6 +111,8 @@ class Step:
     target: str = ""
     any_sentence: bool = True
     puzzle: bool = False
+    offers: tuple[Mapping[str, str], ...] = ()
+    points_at: Literal["", "writes", "map"] = ""
 
     @property
     def predicts(self) -> bool:

@@ -1,10 +1,12 @@
 """What the visitor chose on a page, as the page itself reads it."""
 
+from collections.abc import Mapping
+
 from model.config.search import SearchConfig
 from viz_app.course.situation import Situation
 from viz_app.services.translations import Run
 
-__all__ = ["run_of", "search_of", "whole_number"]
+__all__ = ["run_of", "search_of", "texts", "whole_number"]
 
 BEAM_SIZE = 5  # the page's default
 
@@ -12,6 +14,11 @@ BEAM_SIZE = 5  # the page's default
 def whole_number(situation: Situation, name: str, default: int) -> int:
     """A choice that is a whole number."""
     return int(situation.choices.get(name, "") or default)
+
+
+def texts(*offered: str) -> tuple[Mapping[str, str], ...]:
+    """The offers of a step with these texts."""
+    return tuple({"text": text} for text in offered)
 
 
 def search_of(situation: Situation) -> SearchConfig:

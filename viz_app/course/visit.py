@@ -7,27 +7,24 @@ all choices can be replaced.
 import secrets
 from collections.abc import Container
 from dataclasses import dataclass, field
+from typing import Literal
 
 import streamlit as st
 
 from viz_app.course.before import CHOICE, OUTSIDE, Before, read_before
 from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
-from viz_app.course.lesson import Answer, Lesson, Step
+from viz_app.course.lesson import Lesson, Step, Verdict
 from viz_app.course.progress import Record, read_progress
-from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS
 from viz_app.session.choices import Choices, choices, replace_choices
 
 __all__ = [
     "LessonVisit",
-    "answer_step",
     "begin_step",
+    "finish_lesson",
     "follow_lesson",
     "forget_progress",
-    "give_hint",
-    "hand_in",
-    "judge_step",
     "leave_lesson",
     "lesson_visit",
     "opened_step",
@@ -35,11 +32,14 @@ __all__ = [
     "receive_before",
     "receive_progress",
     "reset_step",
-    "reveal_step",
     "step_choices",
     "unchanged",
     "unknown_step",
 ]
+
+
+# The page alone, with the verdict on the visitor's own answer, or with the right answer for who presents.
+Shown = Literal["page", "own", "right"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,12 @@ class LessonVisit:
     wanted: Wanted | None = None
     unknown: str = ""  # name in a link that no step has
     hints: dict[str, int] = field(default_factory=dict)  # step → how many are shown
-    revealed: set[str] = field(default_factory=set)  # steps whose page has appeared
+    shown: dict[str, Shown] = field(default_factory=dict)  # step → what has appeared of it
+    found: dict[str, Verdict] = field(
+        default_factory=dict
+    )  # step → what a run said, rather a right answer than a wrong one
+    finished: str = ""  # the lesson whose summary is shown
+    pointed: set[str] = field(default_factory=set)  # steps whose part of the page the visitor has pointed at
     texts: dict[str, str] = field(default_factory=dict)  # step → the text of the page when the visitor chose a token
 
 
@@ -98,6 +103,12 @@ def leave_lesson(page: str = "") -> None:
         page: The page to open; "" for the page from before the lesson.
     """
     lesson_visit().wanted = Wanted(page=page)
+
+
+def finish_lesson(lesson: str) -> None:
+    """Callback: leave a lesson for its summary on the page Lessons."""
+    lesson_visit().finished = lesson
+    leave_lesson("lessons")
 
 
 def follow_lesson(page: str) -> str:
@@ -149,7 +160,9 @@ def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
     text = "" if wanted.own_place else own_text(visit, step)
     kept = {name: chosen[name] for name in kept_outside()}
     replace_choices(step_choices(step) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
-    visit.step = wanted.step
+    visit.step, visit.finished = wanted.step, ""
+    if presents():
+        visit.shown.pop(visit.step, None)  # the class answers first, also where the teacher has prepared the lesson
     return step.page
 
 
@@ -164,6 +177,10 @@ def restore(visit: LessonVisit, page: str) -> str:
 def change_before(visit: LessonVisit, before: Before | None) -> None:
     visit.number += 1
     visit.before, visit.before_changed = before, visit.number
+
+
+def presents() -> bool:
+    return bool(choices().chosen.get("present"))
 
 
 def kept_outside() -> list[str]:
@@ -208,69 +225,6 @@ def unknown_step() -> str:
     return name
 
 
-def reveal_step() -> None:
-    """Callback: show the page of the open step without an answer."""
-    lesson_visit().revealed.add(lesson_visit().step)
-
-
-def give_hint(most: int) -> None:
-    """Callback: show one hint more. The last one shows the page.
-
-    Args:
-        most: How many hints there are.
-    """
-    visit = lesson_visit()
-    shown = visit.hints[visit.step] = min(visit.hints.get(visit.step, 0) + 1, most)
-    if shown == most:
-        reveal_step()
-
-
-def answer_step(answer: Answer, *, text: str = "") -> None:
-    """Note an answer to the open step.
-
-    Args:
-        answer: The new answer.
-        text: The text that it is about, if it is a token of it.
-    """
-    visit = lesson_visit()
-    visit.texts[visit.step] = text
-    before = visit.progress.get(visit.step)
-    if before and before.answer == answer:
-        return
-    first = before.first if before else answer
-    note(visit, visit.step, Record(first=first, answer=answer, right=bool(before and before.right)))
-    reveal_step()
-
-
-def judge_step(right: bool) -> None:
-    """Note that the run confirms the answer, or what the visitor did, of the open step."""
-    visit = lesson_visit()
-    before = visit.progress.get(visit.step)
-    if right and not (before and before.right):
-        answer = before.answer if before else None
-        note(visit, visit.step, Record(first=before.first if before else None, answer=answer, right=True))
-
-
-def hand_in(round_name: str, answers: QuizAnswers) -> None:
-    """Note the answers to the questions of one round. The first ones count.
-
-    Args:
-        round_name: One of `ROUNDS`.
-        answers: The chosen options.
-    """
-    visit = lesson_visit()
-    if round_name in handed_in(visit.progress):
-        return
-    if not id_in(visit.progress):
-        note(visit, ID, quiz_record(new_id()))
-    note(visit, f"questions.{round_name}", quiz_record(written_answers(answers)))
-
-
-def note(visit: LessonVisit, name: str, record: Record) -> None:
-    visit.number += 1
-    visit.progress[name], visit.changes[name] = record, visit.number
-
-
 def receive_progress(stored: object) -> None:
     """Callback: add the progress that the browser keeps. Nothing kept means that another tab has forgotten it."""
     visit = lesson_visit()
@@ -279,7 +233,8 @@ def receive_progress(stored: object) -> None:
         return
     own = {name: visit.progress[name] for name in visit.changes}  # the browser may not have the latest yet
     visit.progress = read_progress(stored, ANSWER_FORMS) | own
-    visit.revealed |= set(visit.progress)
+    for name in visit.progress.keys() - ({visit.step} if presents() else set()):
+        visit.shown.setdefault(name, "own")
 
 
 def receive_before(stored: object, pages: Container[str]) -> None:
@@ -299,4 +254,4 @@ def forget_progress() -> None:
     visit = lesson_visit()
     visit.number += 1
     visit.progress, visit.changes, visit.forgotten = {}, {}, visit.number
-    visit.hints, visit.revealed = {}, set()
+    visit.hints, visit.shown, visit.found = {}, {}, {}

@@ -13,7 +13,7 @@ from viz_app.course.expected import Expected, Judged
 from viz_app.course.lesson import Lesson, Number, OneHead, OneOf, Step
 from viz_app.export.printable import blocks, document, inline
 
-__all__ = ["lesson_sheet", "plan_sheet"]
+__all__ = ["lesson_sheet", "plan_sheet", "right_answers"]
 
 
 def lesson_sheet(
@@ -83,7 +83,7 @@ def answers(step: Step, text: StepText, known: Expected) -> str:
     if not step.predicts or not known.judged:
         return heading + open_ended(text, known.judged)
     (judged,) = known.judged
-    return f"{heading}<p><b>{inline(right_answers(step, judged))}</b></p><p>{inline(said(text, judged))}</p>"
+    return f"{heading}<p><b>{inline(right_answers(step, text, judged))}</b></p><p>{inline(said(text, judged))}</p>"
 
 
 def options(text: StepText, judged: Sequence[Judged]) -> str:
@@ -106,8 +106,16 @@ def open_ended(text: StepText, judged: Sequence[Judged]) -> str:
     return "".join(f"<p>{inline(line)}</p>" for line in [sentences(parts), *before])
 
 
-def right_answers(step: Step, judged: Judged) -> str:
-    """The right answers in Markdown."""
+def right_answers(step: Step, text: StepText, judged: Judged) -> str:
+    """The right answers in Markdown.
+
+    Args:
+        step: The step.
+        text: Its texts.
+        judged: Right answers of `expected_answers`.
+    """
+    if isinstance(step.answer, OneOf):
+        return text.options[judged.answers[0]]
     if isinstance(step.answer, Number):
         low, high = judged.answers
         return low if low == high else t("{low} to {high} counts as right.", low=low, high=high)

@@ -93,6 +93,8 @@ def described(lesson: Lesson, step: Step) -> dict[str, object]:
         "target": step.target,
         "any_sentence": step.any_sentence,
         "puzzle": step.puzzle,
+        "offers": [dict(offer) for offer in step.offers],
+        "points_at": step.points_at,
         "outcomes": list(step.outcomes),
     }
 

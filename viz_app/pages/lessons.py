@@ -9,10 +9,12 @@ from viz_app.sections.course.class_screen import class_screen, teaches
 from viz_app.sections.course.for_teachers import for_teachers
 from viz_app.sections.course.lesson_list import forget_button, lesson_list
 from viz_app.sections.course.questions import quiz_tab
+from viz_app.sections.course.summary import lesson_summary
 from viz_app.widgets.tabs import tabs
 
 TABS = {"learn": N_("Lessons"), "quiz": N_("Questions"), "teach": N_("For teachers")}
 
+lesson_summary()
 learn, quiz, teach = tabs(
     {name: t(label) for name, label in TABS.items()}, "lessons_tab", first="teach" if teaches() else "learn"
 )

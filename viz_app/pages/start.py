@@ -43,6 +43,7 @@ st.markdown(
         "anything here."
     )
 )
+code_field(key="code_on_start")  # on a phone, students of a class must not look for it
 words, pages = st.columns([1.25, 1], gap="large")
 with words:
     st.subheader(t("Words that you need"), anchor=False)
@@ -51,7 +52,6 @@ with words:
     st.html(f'<div class="hl-definitions">{definitions(*TERMS)}</div>')
     st.caption(t("The glossary on the left explains more words."))
 with pages:
-    code_field(key="code_on_start")
     tour_button()
     st.subheader(t("Pages"), anchor=False)
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap

@@ -7,7 +7,7 @@ Streamlit clears the URL when the page changes, also with its own `bind="query-p
 is written once per run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -16,7 +16,7 @@ from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS, fits_into_a_link
 from viz_app.session.choices import choices
 
-__all__ = ["publish_choices", "restore_choices"]
+__all__ = ["publish_choices", "read_choices", "restore_choices"]
 
 
 def restore_choices() -> None:
@@ -32,7 +32,7 @@ def restore_choices() -> None:
         too_long = {
             name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))
         }
-        kept.chosen, kept.owners = too_long | choices_in_url(), {}
+        kept.chosen, kept.owners = too_long | read_choices(st.query_params.to_dict()), {}
     if went_through_history():
         return  # the widgets still hold older values
     for name in FORMS:
@@ -40,11 +40,14 @@ def restore_choices() -> None:
             kept.chosen[name] = st.session_state[name]
 
 
-def choices_in_url() -> dict[str, object]:
+def read_choices(written: Mapping[str, str]) -> dict[str, object]:
+    """The choices of a link.
+
+    Args:
+        written: Name → value, as a link writes it. What no choice could be is left out.
+    """
     values = {
-        name: FORMS[name].read(text)
-        for name, text in st.query_params.to_dict().items()
-        if name in FORMS and fits_into_a_link(text)
+        name: FORMS[name].read(text) for name, text in written.items() if name in FORMS and fits_into_a_link(text)
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -64,8 +67,7 @@ def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> No
     kept.published = wanted
     if arrived and wanted == st.query_params.to_dict():
         return
-    if switched and not st.query_params:
-        # The browser has made a step for the new page already, so complete the URL of this step.
+    if switched:  # the browser has made a step for the new page already, so complete the URL of this step
         complete_address(urlencode(wanted))
     else:
         st.query_params.from_dict(wanted)

@@ -1,7 +1,8 @@
-"""Classes: visitors who follow one lesson together. In memory only, without names.
+"""Classes: visitors who follow the lessons of a teacher together. In memory only, without names.
 
-A teacher opens a class and reads its code aloud. A browser is one member, whatever its tabs and reloads. The class
-counts where its members are and what they answered first, and collects their answers to the questions.
+A teacher opens a class and reads its code aloud, then chooses one lesson after the other. A browser is one member,
+whatever its tabs and reloads. The class counts where its members are and what they answered first, and collects their
+answers to the questions. A closed class accepts nobody, and keeps its answers until its teacher closes another one.
 """
 
 import secrets
@@ -10,10 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from viz_app.session.codes import LENGTH, SIGNS
 
-__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError"]
+__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "CountedAnswer", "FullClassError"]
 
 HIDDEN = ""  # the answer of a member whose own words nobody else may read
 LONGEST = 60  # characters of an answer
@@ -23,17 +25,28 @@ class FullClassError(Exception):
     """A class has its largest number of members already."""
 
 
+class CountedAnswer(NamedTuple):
+    """How many members gave an answer first."""
+
+    lesson: str
+    step: str
+    answer: str
+    members: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClassReport:
     """What a teacher sees of a class.
 
     Attributes:
         code: The code that members type.
-        lesson: The name of the lesson.
+        lesson: The name of the lesson that the teacher has chosen.
         members: How many joined.
-        at: Step → how many members are there now.
-        first: Step → answer → how many members answered this first.
-        right: Step → how many members found a right answer.
+        at: Step of this lesson → how many members are there now.
+        first: Step of this lesson → answer → how many members answered this first.
+        right: Step of this lesson → how many members found a right answer.
+        answers: The first answers in all lessons of the class.
+        rounds: The answers to the questions: random name of the member → round → answers.
     """
 
     code: str
@@ -42,6 +55,11 @@ class ClassReport:
     at: Mapping[str, int]
     first: Mapping[str, Mapping[str, int]]
     right: Mapping[str, int]
+    answers: tuple[CountedAnswer, ...]
+    rounds: Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+Where = tuple[str, str]  # lesson and step
 
 
 @dataclass
@@ -49,9 +67,10 @@ class Member:
     """One browser in a class."""
 
     name: str = field(default_factory=lambda: secrets.token_hex(4))  # random, for this class only
-    step: str = ""
-    first: dict[str, str] = field(default_factory=dict)  # step → first answer
-    right: set[str] = field(default_factory=set)  # steps
+    led_to: str = ""  # the lesson that the class has opened for this member
+    at: Where = ("", "")
+    first: dict[Where, str] = field(default_factory=dict)
+    right: set[Where] = field(default_factory=set)
     rounds: dict[str, Mapping[str, str]] = field(default_factory=dict)  # round → answers to the questions
 
 
@@ -60,10 +79,26 @@ class OpenClass:
     """A class of one teacher."""
 
     code: str
-    lesson: str
+    lessons: list[str]  # the last one is the lesson of now
     teacher: Hashable
     last_used: float
     members: dict[Hashable, Member] = field(default_factory=dict)
+
+    def report(self) -> ClassReport:
+        lesson, members = self.lessons[-1], self.members.values()
+        counts = Counter((*place, answer) for member in members for place, answer in member.first.items())
+        answers = tuple(CountedAnswer(*given, count) for given, count in counts.items())
+        here = [one for one in answers if one.lesson == lesson]
+        return ClassReport(
+            code=self.code,
+            lesson=lesson,
+            members=len(members),
+            at=Counter(member.at[1] for member in members if member.at[0] == lesson),
+            first={step: {a.answer: a.members for a in here if a.step == step} for step in {a.step for a in here}},
+            right=Counter(step for member in members for name, step in member.right if name == lesson),
+            answers=answers,
+            rounds={one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds},
+        )
 
 
 class Classes:
@@ -82,23 +117,29 @@ class Classes:
         self.most, self.most_members, self.seconds, self.clock = most, most_members, seconds, clock
         self._lock = threading.Lock()
         self._classes: dict[str, OpenClass] = {}
+        self._closed: dict[Hashable, OpenClass] = {}  # the latest of each teacher
 
     def open(self, teacher: Hashable, lesson: str) -> str:
         """Open a class for a lesson, and close the teacher's class before it. Returns the code."""
         with self._lock:
             self._remove_old()
-            for code in [code for code, one in self._classes.items() if one.teacher == teacher]:
-                del self._classes[code]
+            self._close(teacher)
             while len(self._classes) >= self.most:
                 del self._classes[min(self._classes, key=lambda code: self._classes[code].last_used)]
             code = next(code for code in iter(new_code, "") if code not in self._classes)
-            self._classes[code] = OpenClass(code, lesson, teacher, self.clock())
+            self._classes[code] = OpenClass(code, [lesson], teacher, self.clock())
             return code
 
-    def close(self, teacher: Hashable) -> None:
-        """Close the class of a teacher, if there is one."""
+    def choose_lesson(self, teacher: Hashable, lesson: str) -> None:
+        """Take the class of a teacher to another lesson. The answers of its earlier lessons stay."""
         with self._lock:
-            self._classes = {code: one for code, one in self._classes.items() if one.teacher != teacher}
+            if found := self._class_by(teacher):
+                found.lessons = [one for one in found.lessons if one != lesson] + [lesson]
+
+    def close(self, teacher: Hashable) -> None:
+        """Close the class of a teacher, if there is one. Its report stays."""
+        with self._lock:
+            self._close(teacher)
 
     def join(self, code: str, visitor: Hashable) -> str | None:
         """Join a class, and leave every other. The teacher of a class is no member of it.
@@ -118,15 +159,24 @@ class Classes:
             self._remove_old()
             found = self._classes.get(code)
             if found is None or found.teacher == visitor:
-                return found.lesson if found else None
+                return found.lessons[-1] if found else None
             if visitor not in found.members and len(found.members) >= self.most_members:
                 raise FullClassError
             for other in self._classes.values():
                 if other is not found:
                     other.members.pop(visitor, None)
-            found.members.setdefault(visitor, Member())
-            found.last_used = self.clock()
-            return found.lesson
+            found.last_used, lesson = self.clock(), found.lessons[-1]
+            found.members.setdefault(visitor, Member()).led_to = lesson
+            return lesson
+
+    def next_lesson(self, visitor: Hashable) -> str | None:
+        """The lesson that the teacher has chosen since the class opened one for this member; None without one."""
+        with self._lock:
+            for one in self._classes.values():
+                if (member := one.members.get(visitor)) and member.led_to != one.lessons[-1]:
+                    member.led_to = one.lessons[-1]
+                    return member.led_to
+            return None
 
     def leave(self, visitor: Hashable) -> None:
         """Leave the class of a visitor. What the member answered is no longer counted."""
@@ -140,18 +190,18 @@ class Classes:
             return next((code for code, one in self._classes.items() if visitor in one.members), None)
 
     def note_step(self, visitor: Hashable, lesson: str, step: str) -> None:
-        """A visitor is at a step. Nothing happens outside a class of this lesson."""
+        """A visitor is at a step. Nothing happens outside a class with this lesson."""
         with self._lock:
             if found := self._membership(visitor, lesson):
-                found.step = step
+                found.at = (lesson, step)
 
     def note_answer(self, visitor: Hashable, lesson: str, step: str, answer: str, *, right: bool) -> None:
         """A visitor has answered a step. Only the first answer counts as the prediction."""
         with self._lock:
             if found := self._membership(visitor, lesson):
-                found.first.setdefault(step, answer[:LONGEST])
+                found.first.setdefault((lesson, step), answer[:LONGEST])
                 if right:
-                    found.right.add(step)
+                    found.right.add((lesson, step))
 
     def note_round(self, visitor: Hashable, round_name: str, answers: Mapping[str, str]) -> None:
         """A visitor has handed in a round of the questions. Only the first time counts.
@@ -167,36 +217,37 @@ class Classes:
                     one.last_used = self.clock()
                     found.rounds.setdefault(round_name, dict(answers))
 
-    def rounds(self, teacher: Hashable) -> dict[str, dict[str, Mapping[str, str]]]:
-        """The answers to the questions in the class of a teacher: random name of the member → round → answers."""
-        with self._lock:
-            members = [m for one in self._classes.values() if one.teacher == teacher for m in one.members.values()]
-            return {one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds}
-
     def report(self, teacher: Hashable) -> ClassReport | None:
         """What the teacher of a class sees; None for a visitor without an open class."""
         with self._lock:
             self._remove_old()
-            found = next((one for one in self._classes.values() if one.teacher == teacher), None)
-            if found is None:
+            if (found := self._class_by(teacher)) is None:
                 return None
             found.last_used = self.clock()
-            members = found.members.values()
-            steps = {step for member in members for step in member.first}
-            return ClassReport(
-                code=found.code,
-                lesson=found.lesson,
-                members=len(members),
-                at=Counter(member.step for member in members if member.step),
-                first={
-                    step: Counter(member.first[step] for member in members if step in member.first) for step in steps
-                },
-                right=Counter(step for member in members for step in member.right),
-            )
+            return found.report()
+
+    def closed_report(self, teacher: Hashable) -> ClassReport | None:
+        """The report of the class that a teacher closed last."""
+        with self._lock:
+            self._remove_old()
+            return self._closed[teacher].report() if teacher in self._closed else None
+
+    def _class_by(self, teacher: Hashable) -> OpenClass | None:
+        return next((one for one in self._classes.values() if one.teacher == teacher), None)
+
+    def _close(self, teacher: Hashable) -> None:
+        if found := self._class_by(teacher):
+            del self._classes[found.code]
+            if not any(one.first or one.rounds for one in found.members.values()):
+                return
+            self._closed.pop(teacher, None)
+            self._closed[teacher] = found
+            while len(self._closed) > self.most:
+                del self._closed[next(iter(self._closed))]
 
     def _membership(self, visitor: Hashable, lesson: str) -> Member | None:
         for one in self._classes.values():
-            if visitor in one.members and one.lesson == lesson:
+            if visitor in one.members and lesson in one.lessons:
                 one.last_used = self.clock()
                 return one.members[visitor]
         return None
@@ -204,6 +255,7 @@ class Classes:
     def _remove_old(self) -> None:
         limit = self.clock() - self.seconds
         self._classes = {code: one for code, one in self._classes.items() if one.last_used >= limit}
+        self._closed = {teacher: one for teacher, one in self._closed.items() if one.last_used >= limit}
 
 
 def new_code() -> str:

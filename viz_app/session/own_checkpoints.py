@@ -22,6 +22,7 @@ from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
 from model.inference.opening import read_any_config
 from model.safety.sizes import require_memory
 from model.safety.weight_files import read_header
+from viz_app.server.addresses import LOCAL
 from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import MODELS_SHARE
@@ -33,7 +34,6 @@ __all__ = ["add_copy", "add_folder", "add_upload", "largest_upload", "only_this_
 
 DISK = DiskSpace(1 << 30)
 MOST = 4  # uploads of a visitor; the oldest is removed first
-LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class Upload:

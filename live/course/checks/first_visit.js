@@ -28,8 +28,8 @@ export const FIRST_VISIT = {
     return verdict("right", { query: written[0].text, key: source[key].text, weight: row[key] });
   },
 
-  /** How many maps the model has computed. */
-  async more({ info }) {
-    return verdict("right", { maps: everyHead(info.heads).length });
+  /** The visitor has chosen another kind of attention. How many maps the model has computed. */
+  async more({ choices, info }) {
+    return verdict((choices.kind ?? "cross") === "cross" ? "wrong" : "right", { maps: everyHead(info.heads).length });
   },
 };

@@ -8,7 +8,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint
+from model.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    checkpoint_name,
+    find_checkpoints,
+    load_checkpoint,
+)
 from model.files import remove_leftovers, save_weights
 
 
@@ -150,3 +156,17 @@ def test_a_configuration_that_claims_too_much_is_refused_before_it_is_built(
         (folder / "config.json").write_text(json.dumps(config))
         with pytest.raises(CheckpointError):
             load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("runs/first", "first"),
+        ("packages/some_bert/model", "some_bert"),
+        ("models--org--name/snapshots/0123", "org/name"),
+    ],
+)
+def test_a_checkpoint_has_the_name_of_its_folder_or_of_the_one_above_where_that_says_more(
+    folder: str, name: str
+) -> None:
+    assert checkpoint_name(Path(folder)) == name

@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from tests.conftest import BUNDLED
+from tests.viz_app.course.lesson_runs import situation_of
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.lesson_texts import LESSONS as FOLDER
 from viz_app.content.lesson_texts import LessonText, lesson_text, placeholders
@@ -73,6 +74,28 @@ def test_a_step_opens_a_page_that_exists_with_choices_that_exist(name: str) -> N
     assert step.choices.keys() <= FORMS.keys()
     assert all(FORMS[choice].read(text) is not None for choice, text in step.choices.items())
     assert (BUNDLED / step.choices.get("checkpoint", "everyday-en-de")).is_dir()
+
+
+@pytest.mark.parametrize("name", [name for name, step in STEPS.items() if step.puzzle])
+def test_a_puzzle_that_asks_for_own_sentences_also_offers_some(name: str) -> None:
+    step, lesson = STEPS[name], name.partition(".")[0]
+    asks = re.match(r"(Write|Change the sentences)\b", lesson_text(lesson, ENGLISH).steps[step.name].question)
+    assert bool(step.offers) >= bool(asks)
+    for offer in step.offers:
+        assert all(FORMS[choice].read(text) == text for choice, text in offer.items())
+    if asks:
+        found = {step.check(situation_of(step, **offer), None).right for offer in step.offers}
+        assert found == {True, False}, "some of them solve the puzzle"
+
+
+@pytest.mark.parametrize("name", [name for name, step in STEPS.items() if step.puzzle])
+def test_a_sentence_that_a_puzzle_speaks_of_is_on_its_page(name: str) -> None:
+    step, lesson = STEPS[name], name.partition(".")[0]
+    situation = situation_of(step)
+    page = " ".join([*step.choices.values(), situation.usual.text])
+    for sentence in re.findall(r"“([A-ZÄÖÜ][^”{…]+)”", lesson_text(lesson, ENGLISH).steps[step.name].text):
+        if sentence[-1] in ".?" or sentence.count(" ") > 5:
+            assert sentence in page
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -2,13 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
+from io import BytesIO
 
+import pandas as pd
 import pytest
+import streamlit as st
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.conftest import charts
+from tests.viz_app.conftest import charts, html
 from viz_app.content.lesson_texts import lesson_text
+from viz_app.course.lessons.masks_and_decoding import LESSON as MASKS
 from viz_app.course.lessons.query_key_value import LESSON
+from viz_app.sections.course.class_files import answer_csv
+from viz_app.server import addresses
 from viz_app.session import classes
 
 OpenApp = Callable[..., AppTest]
@@ -18,8 +25,10 @@ TEXTS = lesson_text(LESSON.name, "en").steps
 @pytest.fixture(autouse=True)
 def no_class_before() -> Iterator[None]:
     classes.CLASSES._classes.clear()
+    classes.CLASSES._closed.clear()
     yield
     classes.CLASSES._classes.clear()
+    classes.CLASSES._closed.clear()
 
 
 @pytest.fixture
@@ -59,9 +68,12 @@ def test_the_teacher_sees_the_first_answers_of_students_who_joined_with_the_code
     assert "**2 students** have joined" in "\n".join(text.value for text in teacher.markdown)
     table = teacher.dataframe[0].value
     assert table["Here now"].tolist()[0] == table["Answered"].tolist()[0] == 2
-    (bars,) = (chart["data"][0] for chart in charts(teacher))
-    assert [TEXTS[step.name].options["one"]] == [label.replace("<br>", " ") for label in bars["y"]]
-    assert bars["text"] == ["2"]
+    (chart,) = charts(teacher)
+    bars, ticks = chart["data"][0], chart["layout"]["xaxis"]
+    assert [label.replace("<br>", " ") for label in bars["y"]] == [*TEXTS[step.name].options.values()]
+    assert bars["text"] == ["2" if option == "one" else "0" for option in TEXTS[step.name].options]
+    assert ticks["dtick"] == 1
+    assert ticks["range"][0] == 0
 
 
 def test_a_token_of_a_students_own_sentence_is_not_shown(open_app: OpenApp, teacher: AppTest) -> None:
@@ -75,7 +87,7 @@ def test_a_token_of_a_students_own_sentence_is_not_shown(open_app: OpenApp, teac
     student.button_group[0].set_value(1).run()
     assert not student.exception, student.exception
     teacher.run()
-    teacher.selectbox(key="class_step").set_value("best-key").run()
+    teacher.selectbox(key=f"class_step_{LESSON.name}").set_value("best-key").run()
     (bars,) = (chart["data"][0] for chart in charts(teacher))
     assert bars["y"] == ["own words"]
 
@@ -91,7 +103,61 @@ def test_a_student_leaves_and_a_closed_class_has_no_code(open_app: OpenApp, teac
     teacher.button(key="class_close").click().run()
     assert teacher.button(key="class_open")
     late = open_app(code=code)
-    assert "does not know the code" in late.warning[0].value
+    assert f"No class and no page has the code “{code}”." in late.warning[0].value
+
+
+def test_a_class_goes_to_another_lesson_with_the_same_code_and_its_students_follow(
+    open_app: OpenApp, teacher: AppTest
+) -> None:
+    code = code_of(teacher)
+    student = join(open_app, code)
+    teacher.selectbox(key="class_lesson_now").set_value(MASKS.name).run()
+    assert code_of(teacher) == code
+    assert (
+        teacher.dataframe[0].value["Step"].tolist()[0] == f"1. {lesson_text(MASKS.name, 'en').steps['padding'].title}"
+    )
+    student.run()  # as the page does by itself after some seconds
+    student.switch_page("viz_app/pages/masks.py").run()
+    assert student.session_state["lesson_visit"].step == MASKS.link(MASKS.steps[0])
+    teacher.run()
+    assert teacher.dataframe[0].value["Here now"].tolist()[0] == 1
+
+
+def test_the_answers_of_a_closed_class_can_be_saved_and_compute_nothing(open_app: OpenApp, teacher: AppTest) -> None:
+    step, code = LESSON.steps[0], code_of(teacher)
+    student = join(open_app, code)
+    student.button_group(key=f"lesson_answer_{LESSON.link(step)}").set_value("keys").run()
+    (who,) = classes.CLASSES._classes[code].members
+    for place, token in enumerate(('=HYPERLINK("x")', "+1", "@a", "-")):
+        classes.CLASSES.note_answer(who, LESSON.name, f"step-{place}", token, right=False)
+    teacher.button(key="class_close").click().run()
+    assert "closed_csv" in downloads(teacher)
+    report = classes.CLASSES.closed_report(next(iter(classes.CLASSES._closed)))
+    assert report
+    table = pd.read_csv(BytesIO(answer_csv(report)))
+    assert table["first answer"].tolist() == ["keys", '\'=HYPERLINK("x")', "'+1", "'@a", "'-"]
+    assert [*table.columns] == ["lesson", "step", "first answer", "members"], "no names"
+
+
+@pytest.mark.parametrize(("listens_at", "warns"), [("localhost", True), ("0.0.0.0", False)])
+def test_the_class_screen_shows_the_address_as_text_and_as_qr_code_or_says_that_nobody_else_comes_in(
+    open_app: OpenApp, teacher: AppTest, monkeypatch: pytest.MonkeyPatch, listens_at: str, warns: bool
+) -> None:
+    monkeypatch.setattr(type(st.context), "url", property(lambda _: "http://localhost:8501/lessons"))
+    monkeypatch.setattr(addresses, "own_addresses", lambda: ("192.168.7.5", "10.42.0.1"))
+    monkeypatch.setattr(
+        st, "get_option", lambda name: {"server.address": listens_at}.get(name, config.get_option(name))
+    )
+    teacher.run()
+    page = "\n".join(one.value for kind in (teacher.header, teacher.caption, teacher.warning) for one in kind)
+    if warns:
+        assert "`python run.py app --server.address 0.0.0.0`" in page
+        assert "data:image/svg" not in html(teacher)
+    else:
+        assert "192.168.7.5:8501/start" in page.replace("\\", "")
+        assert "10.42.0.1:8501/start" in page.replace("\\", "")
+        assert f"http://192.168.7.5:8501/start?code={code_of(teacher)}" in html(teacher)
+        assert "data:image/svg" in html(teacher)
 
 
 def test_the_class_collects_the_answers_to_the_questions(open_app: OpenApp, teacher: AppTest) -> None:

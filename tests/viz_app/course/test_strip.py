@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import component_data, head_map, html
 from viz_app.content import lesson_texts
-from viz_app.course import catalogue
+from viz_app.course import catalogue, in_step
 from viz_app.course.before import read_before
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict, Word
 from viz_app.course.situation import Situation
@@ -99,6 +100,12 @@ def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_app: OpenApp) ->
     monkeypatch.setattr(catalogue, "STEPS", {PROBE.link(step): (PROBE, step) for step in PROBE.steps})
     yield open_app
     lesson_texts.lesson_text.cache_clear()
+
+
+def end_with(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
+    """Change the last step of the lesson."""
+    lesson = replace(PROBE, steps=(*PROBE.steps[:-1], replace(PROBE.steps[-1], **changed)))
+    monkeypatch.setattr(catalogue, "STEPS", {lesson.link(step): (lesson, step) for step in lesson.steps})
 
 
 def shown(app: AppTest) -> str:
@@ -197,8 +204,7 @@ def test_a_check_sees_the_run_of_the_page_with_its_languages_and_its_chat_templa
         seen.append(situation)
         return Verdict(right=True, outcome="right")
 
-    lesson = replace(PROBE, steps=(*PROBE.steps[:-1], replace(PROBE.steps[-1], page="translate", check=look)))
-    monkeypatch.setattr(catalogue, "STEPS", {lesson.link(step): (lesson, step) for step in lesson.steps})
+    end_with(monkeypatch, page="translate", check=look)
     app = probe(
         lesson="probe.silence",
         checkpoint=checkpoint,
@@ -266,9 +272,62 @@ def test_finishing_restores_the_choices_too(probe: OpenApp) -> None:
     press(app, "open_probe", opens="translate")
     for _, after in pairwise(PROBE.steps):
         press(app, "lesson_next", opens=after.page)
-    press(app, "lesson_next")
+    press(app, "lesson_finish")
     assert ">Lessons <" in html(app)
     assert in_link(app, "text") == "My own sentence."
+
+
+def test_a_lesson_ends_with_what_the_visitor_has_found_in_own_runs(probe: OpenApp) -> None:
+    app = probe(lesson="probe.length")
+    app.button_group(key="lesson_answer_probe.length").set_value("short").run()
+    app.text_input(key="text").set_value("The boy and the old man love the girl very much.").run()
+    press(app, "lesson_next")
+    app.number_input(key="lesson_answer_probe.number").set_value(1)
+    press(app, "lesson_answer_probe.number_send")
+    for step in PROBE.steps[2:]:
+        press(app, "lesson_next", opens=step.page)
+    press(app, "lesson_finish")
+    said = [text.value for text in app.markdown]
+    assert "It tries everything." in said
+    assert any(one.startswith("**About length:** Good: 7 ") for one in said), "a right answer stays"
+    assert any(one.startswith("**About number:** Sorry: ") for one in said), "a wrong answer has a result too"
+    assert not any("About silence" in one for one in said), "an unsolved puzzle has found nothing"
+    assert f"{len(PROBE.steps) - 2} steps have no result yet." in shown(app)
+    press(app, "open_probe", opens="translate")
+    app.switch_page("viz_app/pages/lessons.py").run()
+    assert "About number" not in shown(app), "another lesson begins"
+
+
+def test_an_offered_sentence_is_the_text_of_the_page(probe: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    end_with(monkeypatch, offers=({"text": "I am tired."}, {"text": "Where is the station?"}))
+    app = probe(lesson="probe.silence")
+    app.selectbox(key="lesson_offer_probe.silence").set_value(1).run()
+    assert app.text_input(key="text").value == in_link(app, "text") == "Where is the station?"
+    assert app.selectbox(key="lesson_offer_probe.silence").value is None
+
+
+def test_a_step_about_pointing_is_done_after_the_visitor_has_pointed(
+    probe: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def points(*_: object) -> Verdict:
+        return Verdict(right=True, outcome="right", values={"tokens": 7})
+
+    end_with(monkeypatch, page="translate", check=points, points_at="map")
+    app = probe(lesson="probe.silence")
+    assert component_data(app, "lesson_store")["pointing"] == ["probe.silence", "map"]
+    assert "Good: 7" not in shown(app)
+    for name in ("probe.length", {"a": 1}, None, "probe.silence"):
+        note_in(app, name)
+        app.run()
+        assert ("**Right.** Good: 7" in shown(app)) == (name == "probe.silence")
+
+
+def note_in(app: AppTest, name: object) -> None:
+    """What the browser reports; the test harness has no components."""
+    visit = app.session_state["lesson_visit"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(in_step, "lesson_visit", lambda: visit)
+        in_step.note_pointing(name)
 
 
 def test_the_visitors_own_sentence_goes_along_and_a_reset_brings_back_that_of_the_step(probe: OpenApp) -> None:
@@ -304,15 +363,31 @@ def test_the_name_of_a_lesson_opens_its_first_step(probe: OpenApp) -> None:
     assert in_link(probe(lesson="probe"), "lesson") == "probe.length"
 
 
-def test_the_first_next_of_a_presenter_shows_the_page(probe: OpenApp) -> None:
+def test_who_presents_shows_the_page_then_the_answer_then_the_next_step(probe: OpenApp) -> None:
     app = probe(lesson="probe.length", present="true")
-    assert not has(app, "text")
+    for _ in range(2):  # the second time the step has been answered, and is hidden again
+        assert not has(app, "text")
+        press(app, "lesson_next")
+        assert has(app, "text")
+        assert "Good:" not in shown(app)
+        press(app, "lesson_next")
+        assert ":material/key: **Short** Good: 7" in shown(app)
+        app.button_group(key="lesson_answer_probe.length").set_value("long").run()
+        assert "**Not so.** Sorry: 7" in shown(app), "the class may try another answer"
+        press(app, "lesson_next")
+        assert in_link(app, "lesson") == "probe.number"
+        assert in_link(app, "present") == "true"
+        press(app, "lesson_back")
+
+
+def test_no_press_of_a_presenter_ends_the_lesson(probe: OpenApp) -> None:
+    app = probe(lesson="probe.silence", present="true")
     press(app, "lesson_next")
-    assert has(app, "text")
-    assert in_link(app, "lesson") == "probe.length"
-    press(app, "lesson_next")
-    assert in_link(app, "lesson") == "probe.number"
-    assert in_link(app, "present") == "true"
+    assert ":material/lightbulb: The answer" in shown(app), "the answer to a puzzle is its last hint"
+    assert "st-key-head_board{outline" in html(app)
+    assert not has(app, "lesson_next"), "the keys of a presenter press only this button"
+    press(app, "lesson_finish")
+    assert ">Lessons <" in html(app)
 
 
 def test_another_page_leads_back_to_the_step(probe: OpenApp) -> None:

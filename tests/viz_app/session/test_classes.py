@@ -51,6 +51,50 @@ def test_a_browser_counts_once_and_is_in_one_class() -> None:
     assert ours.class_of("one") is None
 
 
+def test_one_class_takes_several_lessons_and_keeps_all_their_answers() -> None:
+    ours = classes()
+    code = ours.open("teacher", LESSON)
+    ours.join(code, "one")
+    ours.note_answer("one", LESSON, "first", "more", right=True)
+    assert ours.next_lesson("one") is None, "joining has opened this lesson"
+    ours.choose_lesson("teacher", "positions")
+    assert ours.join(code, "two") == "positions", "the code stays"
+    assert [ours.next_lesson("one") for _ in range(2)] == ["positions", None], "a member is led there once"
+    ours.note_answer("one", LESSON, "second", "fewer", right=False)  # a member who is late
+    ours.note_answer("one", "positions", "first", "same", right=False)
+    report = ours.report("teacher")
+    assert report
+    assert (report.lesson, report.first, report.right) == ("positions", {"first": {"same": 1}}, {})
+    assert {tuple(one) for one in report.answers} == {
+        (LESSON, "first", "more", 1),
+        (LESSON, "second", "fewer", 1),
+        ("positions", "first", "same", 1),
+    }
+    ours.choose_lesson("one", "heads")  # a member chooses nothing
+    ours.choose_lesson("teacher", LESSON)
+    assert ours.report("teacher").first == {"first": {"more": 1}, "second": {"fewer": 1}}  # type: ignore[union-attr]
+
+
+def test_a_closed_class_accepts_nobody_and_keeps_its_answers_until_another_one_is_closed() -> None:
+    ours = classes()
+    code = ours.open("teacher", LESSON)
+    ours.join(code, "one")
+    ours.note_answer("one", LESSON, "first", "more", right=True)
+    ours.note_round("one", "before", {"order": "same"})
+    ours.close("teacher")
+    assert ours.join(code, "two") is None
+    ours.note_answer("one", LESSON, "second", "late", right=True)
+    assert ours.report("teacher") is None
+    for _ in range(2):  # closing an empty class loses nothing
+        closed = ours.closed_report("teacher")
+        assert closed
+        assert closed.answers == ((LESSON, "first", "more", 1),)
+        assert [*closed.rounds.values()] == [{"before": {"order": "same"}}]
+        ours.open("teacher", LESSON)
+        ours.close("teacher")
+    assert ours.closed_report("one") is None
+
+
 def test_answers_to_another_lesson_and_of_strangers_do_not_count() -> None:
     ours = classes()
     code = ours.open("teacher", LESSON)

@@ -1,7 +1,5 @@
 """Links, and the codes for them: one code per place, and a bounded number of codes."""
 
-import socket
-
 import pytest
 
 from viz_app.session import links
@@ -40,27 +38,3 @@ def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_link_holds_the_choices_as_text() -> None:
     assert links.link("http://room:8501/steps?old=1", (("text", "a & b?"),)) == "http://room:8501/steps?text=a+%26+b%3F"
     assert CODES.most <= 1_000
-
-
-def test_a_link_has_an_address_that_others_reach_or_names_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "own_address", lambda: "192.168.7.5")
-    assert links.address_for_others("http://room:8501/steps", "localhost") == ("http://room:8501/steps", "")
-    url, limit = links.address_for_others("http://localhost:8501/steps", "localhost")
-    assert url == "http://localhost:8501/steps"
-    assert "only this computer" in limit
-    for listens_at in (None, "0.0.0.0"):
-        assert links.address_for_others("http://localhost:8501/steps", listens_at) == (
-            "http://192.168.7.5:8501/steps",
-            "",
-        )
-    assert links.address_for_others("http://127.0.0.1/steps", "10.0.0.9") == ("http://10.0.0.9/steps", "")
-    monkeypatch.setattr(links, "own_address", lambda: None)
-    url, limit = links.address_for_others("http://localhost:8501/", None)
-    assert "no network" in limit
-
-
-def test_the_address_of_this_computer_is_one_of_its_own() -> None:
-    address = links.own_address()
-    if address is not None:
-        with socket.socket() as server:
-            server.bind((address, 0))  # as only an own address allows

@@ -11,6 +11,7 @@ import headGrid from "./head_grid.js";
 import headSwitches from "./head_switches.js";
 import keptTheme from "./kept_theme.js";
 import lessonStore from "./lesson_store.js";
+import lessonTarget from "./lesson_target.js";
 import menuRoles from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
 import pageAnnouncement from "./page_announcement.js";
@@ -33,7 +34,7 @@ const components = {
   head_grid: headGrid,
   head_switches: headSwitches,
   lesson_store: lessonStore,
-  page_parts: combined({ page_announcement: pageAnnouncement, word_lines: wordLines, save_pictures: savePictures }),
+  page_parts: combined({ page_announcement: pageAnnouncement, word_lines: wordLines, lesson_target: lessonTarget, save_pictures: savePictures }),
   present_key: presentKey,
   training_player: trainingPlayer,
 };

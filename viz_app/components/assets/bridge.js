@@ -7,6 +7,7 @@
 export const STREAMLIT = {
   connected: "[data-testid=stApp][data-test-connection-state=CONNECTED]",
   main: "[data-testid=stMain]", // the part of the page that scrolls
+  block: ".stMainBlockContainer",
   navigation: "[data-testid=stSidebarNavItems]", // a list whose children are sections, each with a header and items
   navigationLink: "[data-testid=stSidebarNavLink]",
   closeSidebar: "[data-testid=stSidebarCollapseButton] button",
@@ -88,6 +89,21 @@ export function scrollPage(pixels) {
   document.querySelector(STREAMLIT.main)?.scrollBy(0, pixels);
 }
 
+/** The block that holds all of the page. @returns {any} */
+export const pageBlock = () => document.querySelector(STREAMLIT.block);
+
+/** The line with the outcome of a lesson, which stays at the top of the window. @returns {any} */
+export const outcomeBar = () => document.querySelector(`${STREAMLIT.block} > * > :has(.${KEY_CLASS}lesson_outcome)`);
+
+/** Let the keys that scroll reach the page where nothing has the focus, as on other web pages. */
+export function focusPage() {
+  /** @type {HTMLElement | null} */
+  const main = document.querySelector(STREAMLIT.main);
+  if (!main || document.activeElement !== document.body) return;
+  main.tabIndex = -1;
+  main.focus({ preventScroll: true });
+}
+
 /**
  * Pixels from the top of an element to the bottom of the window while the page is scrolled to its top.
  * @param {Element} element
@@ -152,7 +168,7 @@ export function keepTheme(theme) {
  * @param {string} query
  */
 export function replaceQuery(query) {
-  history.replaceState(history.state, "", `${location.pathname}?${query}`);
+  history.replaceState(history.state, "", location.pathname + (query && `?${query}`));
 }
 
 /**

@@ -3,6 +3,8 @@
 // Each answer is merged into what is kept at that moment, so that two tabs do not overwrite each other's answers.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
+import { onPage } from "./page_events.js";
+import { isPointedAt, POINTING } from "./pointing.js";
 import { say } from "./words.js";
 
 const PROGRESS = "headlight-lessons", TOUR = "headlight-tour", BEFORE = "headlight-before";
@@ -23,6 +25,7 @@ let offers = false; // the tour, until this page is closed or the visitor answer
  * @property {number} forgotten The number of the latest request to forget everything; 0 without one.
  * @property {[number, object | null]} before Number of its latest change, and what was there before the lesson.
  * @property {boolean} offer Whether the tour may be offered.
+ * @property {[string, string]} pointing The open step, and the part of the page at which its visitor has to point.
  */
 
 /** Where something is kept: what this tab keeps, or what all tabs share. @param {string} name */
@@ -109,6 +112,12 @@ export default component((root) => {
   const sendStored = () => report("stored", keptProgress());
   const onStorage = ({ key }) => { if (key === PROGRESS || key === null) sendStored(); }; // from another tab
   addEventListener("storage", onStorage);
+  const forget = onPage(POINTING, (event) => {
+    const [step, part] = latest?.pointing ?? ["", ""];
+    if (!isPointedAt(part, event)) return;
+    if (latest) latest.pointing = ["", ""];
+    report("pointed", step);
+  });
 
   function answered(begin) {
     offers = false;
@@ -135,5 +144,10 @@ export default component((root) => {
     if (was.page) report("before", was);
   }
 
-  return { update, redraw, stop: () => removeEventListener("storage", onStorage) };
+  function stop() {
+    removeEventListener("storage", onStorage);
+    forget();
+  }
+
+  return { update, redraw, stop };
 });

@@ -1,6 +1,6 @@
 // Keys of the whole page. The key p starts presenter mode, and Escape leaves it. In presenter mode the arrow keys, or the
 // page keys of a clicker, go to the next step of the page, or scroll a page that has no steps. Enter ends a sentence.
-import { allWithKey, hasOverlay, scrollPage, withKey } from "./bridge.js";
+import { allWithKey, focusPage, hasOverlay, scrollPage, withKey } from "./bridge.js";
 import { listening, onPage } from "./page_events.js";
 import { presentKeyIsOn } from "./present_key_setting.js";
 
@@ -19,6 +19,7 @@ const needsKey = (focused, key) => Boolean(focused.closest?.(key.startsWith("Pag
 
 function pressed(event) {
   const focused = event.composedPath()[0];
+  focusPage();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (event.key === "Escape" && !hasOverlay()) {
     leaveButton()?.click();

@@ -17,9 +17,11 @@ def lesson_store(
     forgotten: int,
     before: tuple[int, Mapping[str, object] | None],
     offers_tour: bool,
+    pointing: tuple[str, str],
     on_stored: Callable[[object], None],
     on_before: Callable[[object], None],
     on_tour: Callable[[], None],
+    on_pointed: Callable[[object], None],
 ) -> None:
     """Let the browser keep answers and the choices from before the lesson, and offer the tour once.
 
@@ -31,20 +33,24 @@ def lesson_store(
         before: The number of its latest change, and what was there before the lesson; None outside one. A tab keeps
             it until it is closed.
         offers_tour: Whether the tour may be offered on this page.
+        pointing: The open step, and the part of the page at which its visitor has to point; "" for none.
         on_stored: Called with everything that the browser keeps, when it sends that. It may be anything.
         on_before: Called after a reload with what this tab keeps of the choices before the lesson. It may be anything.
         on_tour: Called when the visitor begins the tour.
+        on_pointed: Called with the name of the step when the visitor has pointed at its part. It may be anything.
     """
     component("lesson_store")(
         key=key,
         on_stored_change=lambda: on_stored(st.session_state[key]["stored"]),
         on_before_change=lambda: on_before(st.session_state[key]["before"]),
         on_tour_change=on_tour,
+        on_pointed_change=lambda: on_pointed(st.session_state[key]["pointed"]),
         data={
             "session": session,
             "changes": [list(change) for change in changes],
             "forgotten": forgotten,
             "before": list(before),
             "offer": offers_tour,
+            "pointing": list(pointing),
         },
     )

@@ -52,9 +52,10 @@ def strongest_cell(situation: Situation, _: Answer) -> Verdict:
 
 
 def end_of_tour(situation: Situation, _: Answer) -> Verdict:
-    """How many maps the model has computed."""
+    """The visitor has chosen another kind of attention. How many maps the model has computed."""
     maps = sum(one.shape[0] * one.shape[1] for one in situation.translation.maps.values())
-    return Verdict(right=True, outcome="right", values={"maps": maps})
+    other = situation.choices.get("kind", "cross") != "cross"
+    return Verdict(right=other, outcome="right" if other else "wrong", values={"maps": maps})
 
 
 LESSON = Lesson(
@@ -64,7 +65,7 @@ LESSON = Lesson(
         Step(
             name="sentence", page="translate", choices=PLACE, answer=Action(), check=another_sentence, target="set_text"
         ),
-        Step(name="tokens", page="translate", choices=PLACE, answer=Action(), check=least_certain),
+        Step(name="tokens", page="translate", choices=PLACE, answer=Action(), check=least_certain, points_at="writes"),
         Step(name="heads", page="translate", choices=PLACE, answer=Action(), check=another_head, target="overview"),
         Step(
             name="map",
@@ -74,6 +75,7 @@ LESSON = Lesson(
             check=strongest_cell,
             outcomes=("right",),
             target="head_map",
+            points_at="map",
         ),
         Step(
             name="more",
@@ -81,7 +83,6 @@ LESSON = Lesson(
             choices=PLACE,
             answer=Action(),
             check=end_of_tour,
-            outcomes=("right",),
             target="set_view",
         ),
     ),

@@ -11,7 +11,7 @@ from model.config.search import SearchConfig
 from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import run_of, search_of
+from viz_app.course.page_choices import run_of, search_of, texts
 from viz_app.course.situation import Situation
 from viz_app.course.two_models import BERT, seen_by_bert, seen_by_gpt
 from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
@@ -251,6 +251,7 @@ LESSON = Lesson(
             answer=Number(0, 100, 0.1),
             check=count_here,
             outcomes=ESTIMATES,
+            target="parameters",
             any_sentence=False,
         ),
         Step(
@@ -260,6 +261,7 @@ LESSON = Lesson(
             answer=Number(0, 2000, 1),
             check=count_gpt2,
             outcomes=ESTIMATES,
+            target="parameters",
             any_sentence=False,
         ),
         Step(
@@ -291,6 +293,7 @@ LESSON = Lesson(
             target="text",
             any_sentence=False,
             puzzle=True,
+            offers=texts("The cat is black.", "Open the door.", "Please help me.", "Excuse me."),
         ),
         Step(
             name="puzzle-better",

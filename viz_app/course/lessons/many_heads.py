@@ -8,7 +8,7 @@ import numpy as np
 from model.interventions import Head, Intervention
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import whole_number
+from viz_app.course.page_choices import texts, whole_number
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, words_of
@@ -335,6 +335,7 @@ LESSON = Lesson(
             outcomes=("right", "few", "changed", "short"),
             target="head_board",
             puzzle=True,
+            offers=texts("The cat sleeps on the red sofa.", "The old man is reading a book."),
         ),
     ),
 )

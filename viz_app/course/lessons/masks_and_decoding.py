@@ -190,14 +190,17 @@ class HiddenMistake:
         return Verdict(right=outcome == "right", outcome=outcome, values=values)
 
 
+def batch(*texts: str) -> dict[str, str]:
+    return {f"batch_en_{number}": text for number, text in enumerate(texts, start=1)}
+
+
 def on_masks(tab: str, **more: str) -> dict[str, str]:
-    fields = {f"batch_en_{number}": text for number, text in enumerate(BATCHES["en"], start=1)}
     return {
         "checkpoint": "everyday-en-de",
         "text": BATCHES["en"][0],
         "mask_tab": tab,
         "sentence": "1",
-        **fields,
+        **batch(*BATCHES["en"]),
         **more,
     }
 
@@ -297,6 +300,10 @@ LESSON = Lesson(
             outcomes=("right", "few", "leaks"),
             target="set_masks",
             puzzle=True,
+            offers=(
+                batch("I am tired.", "Where is the station?", "Open the door.", "The cat is black."),
+                batch("Where is the station?", "The dog sleeps.", "Open the door.", "Close the window."),
+            ),
         ),
         Step(
             name="puzzle-hidden",

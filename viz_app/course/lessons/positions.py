@@ -9,6 +9,7 @@ from model.interventions import Intervention
 from viz_app.content.demonstrations import DEMONSTRATIONS
 from viz_app.content.examples import CAPTIONS, EVERYDAY
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
+from viz_app.course.page_choices import texts
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import scores_by_distance_of
@@ -238,6 +239,12 @@ LESSON = Lesson(
             target="text",
             any_sentence=False,
             puzzle=True,
+            offers=texts(
+                "The cat is black.",
+                "The dog bites the man.",
+                "Where is the station?",
+                "My brother helps my sister.",
+            ),
         ),
         Step(
             name="puzzle-keeps",
@@ -249,6 +256,7 @@ LESSON = Lesson(
             target="text",
             any_sentence=False,
             puzzle=True,
+            offers=texts("The dog bites the man.", "Where is the station?", "I bought a new car.", "The cat is black."),
         ),
         Step(
             name="puzzle-twin",
@@ -260,6 +268,7 @@ LESSON = Lesson(
             target="text",
             any_sentence=False,
             puzzle=True,
+            offers=texts("We love you.", "I love me.", "You love me.", "Do you love me?"),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from model.analysis.lens import EarlyReading
 from model.analysis.station import Station
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import run_of, whole_number
+from viz_app.course.page_choices import run_of, texts, whole_number
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
@@ -255,6 +255,7 @@ LESSON = Lesson(
             outcomes=("right", "cross", "forward"),
             target="query",
             puzzle=True,
+            offers=texts("Where is the station?", "Open the door.", "Dogs bark."),
         ),
         Step(
             name="puzzle-all-layers",
@@ -265,6 +266,12 @@ LESSON = Lesson(
             outcomes=("right", "earlier"),
             target="text",
             puzzle=True,
+            offers=texts(
+                "Where is the station?",
+                "Please help me.",
+                "My sister bought a new car last week.",
+                "Open the door.",
+            ),
         ),
         Step(
             name="puzzle-few-units",

@@ -10,7 +10,7 @@ from model.interventions import Head, Intervention
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.head_sizes import head_effects, head_gradients, largest_weights
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
-from viz_app.course.page_choices import run_of
+from viz_app.course.page_choices import run_of, texts
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
 from viz_app.services.analyses import influence_of
@@ -255,6 +255,7 @@ LESSON = Lesson(
             outcomes=("right", "read", "no-word"),
             target="text",
             puzzle=True,
+            offers=texts("The cat is black.", "Excuse me.", "Where is the station?", "Open the door."),
         ),
         Step(
             name="puzzle-strong-and-silent",
@@ -276,6 +277,12 @@ LESSON = Lesson(
             target="text",
             any_sentence=False,
             puzzle=True,
+            offers=texts(
+                "The cat is black.",
+                "Open the door.",
+                "She reads a book.",
+                "It was raining, so we stayed at home.",
+            ),
         ),
     ),
 )

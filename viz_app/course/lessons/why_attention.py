@@ -10,6 +10,7 @@ from model.inference.translate import record_translation
 from model.inference.translation import Translation
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
+from viz_app.course.page_choices import texts
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, word_at, words_of
@@ -286,6 +287,12 @@ LESSON = Lesson(
             outcomes=("right", "short", "differs"),
             target="text",
             puzzle=True,
+            offers=texts(
+                "Ein Mann in einem roten Hemd.",
+                "Eine Frau trinkt einen Kaffee.",
+                "Ein Hund rennt durch den Schnee.",
+                "Zwei Kinder spielen im Park.",
+            ),
         ),
         Step(
             name="puzzle-lost",
@@ -296,6 +303,12 @@ LESSON = Lesson(
             outcomes=("right", "length", "kept", "disagree"),
             target="text",
             puzzle=True,
+            offers=texts(
+                "Zwei Hunde spielen im Schnee.",
+                "Eine Frau trinkt Kaffee.",
+                "Ein Mann öffnet eine Tür.",
+                "Ein Mann schläft auf einer Bank.",
+            ),
         ),
         Step(
             name="puzzle-backwards",
@@ -306,6 +319,12 @@ LESSON = Lesson(
             outcomes=("right", "unclear", "forward"),
             target="head_map",
             puzzle=True,
+            offers=texts(
+                "Ein Mann fährt mit einem Fahrrad auf der Straße.",
+                "Auf einer Bank schläft ein Mann.",
+                "Auf der Straße fährt ein Mann mit einem Fahrrad.",
+                "Im Park spielen zwei Kinder mit einem Ball.",
+            ),
         ),
     ),
 )

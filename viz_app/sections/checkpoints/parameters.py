@@ -1,5 +1,6 @@
 """The parameters of each module of a checkpoint."""
 
+import pandas as pd
 import streamlit as st
 
 from viz_app.content.numbers import decimal, percent_column
@@ -13,6 +14,11 @@ __all__ = ["show_parameters"]
 def show_parameters(key: CheckpointKey) -> None:
     """Show how many parameters each module has, and its share."""
     modules = loading.parameter_table(key)
+    with st.container(key="parameters"):
+        parameter_table(modules)
+
+
+def parameter_table(modules: pd.DataFrame) -> None:
     st.markdown(
         t(
             "**{parameters} parameters** in {modules} modules. A matrix that several modules share counts for the "

@@ -13,13 +13,14 @@ from model.inference.tokens import Token
 from viz_app.content.lesson_texts import StepText
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
+from viz_app.course.in_step import answer_step, take_offer
 from viz_app.course.lesson import Answer, AnswerForm, Number, OneHead, OneOf, OneToken, Step, Word
 from viz_app.course.progress import fits
 from viz_app.course.situation import Situation
-from viz_app.course.visit import answer_step, lesson_visit
+from viz_app.course.visit import lesson_visit
 from viz_app.services import loading
 
-__all__ = ["about_this_run", "answer_control"]
+__all__ = ["about_this_run", "answer_control", "offers"]
 
 Option = TypeVar("Option", str, int)
 MOST_CHIPS = 24  # tokens; more are a list
@@ -167,3 +168,32 @@ def take_word(key: str) -> None:
     """Callback: an empty field is no answer."""
     if text := str(st.session_state.get(key) or "").strip():
         answer_step(text)
+
+
+def offers(name: str, step: Step) -> None:
+    """A list of what the visitor can take instead of own sentences.
+
+    Args:
+        name: The name of the step in links.
+        step: The open step.
+    """
+    if step.offers:
+        key = f"lesson_offer_{name}"
+        st.selectbox(
+            t("Choose a sentence"),
+            range(len(step.offers)),
+            index=None,
+            format_func=lambda index: " · ".join(step.offers[index].values()),
+            key=key,
+            placeholder=t("Or choose a sentence"),
+            label_visibility="collapsed",
+            on_change=take_chosen_offer,
+            args=(key, step),
+        )
+
+
+def take_chosen_offer(key: str, step: Step) -> None:
+    """Callback of the list: the choice goes to the page, and the list is empty again."""
+    if (index := st.session_state[key]) is not None:
+        take_offer(step.offers[index])
+        st.session_state[key] = None

@@ -6,8 +6,9 @@ from viz_app.components.elements.lesson_store import lesson_store
 from viz_app.content.translation import t
 from viz_app.course.before import written_before
 from viz_app.course.catalogue import TOUR
+from viz_app.course.in_step import note_pointing
 from viz_app.course.progress import written_record
-from viz_app.course.visit import begin_step, lesson_visit, receive_before, receive_progress
+from viz_app.course.visit import begin_step, lesson_visit, opened_step, receive_before, receive_progress
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 
@@ -39,7 +40,7 @@ def store_in_browser(page: str) -> None:
     Args:
         page: The name of the page.
     """
-    visit = lesson_visit()
+    visit, opened = lesson_visit(), opened_step()
     offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()
     if not (offers or visit.step or visit.number or page == "lessons"):
         return
@@ -51,7 +52,9 @@ def store_in_browser(page: str) -> None:
             forgotten=visit.forgotten,
             before=(visit.before_changed, written_before(visit.before) if visit.before else None),
             offers_tour=offers,
+            pointing=(visit.step, opened[1].points_at if opened else ""),
             on_stored=receive_progress,
             on_before=lambda stored: receive_before(stored, PAGES),
             on_tour=begin_tour,
+            on_pointed=note_pointing,
         )

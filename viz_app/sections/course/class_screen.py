@@ -1,4 +1,4 @@
-"""The teacher's screen: the code of a class, where its members are, and what they answered first."""
+"""The teacher's screen: how students join a class, where they are, and what they answered first."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ import streamlit as st
 from viz_app.content.lesson_texts import LessonText, lesson_text
 from viz_app.content.translation import language, t, tn
 from viz_app.course.catalogue import LESSONS
-from viz_app.course.lesson import Lesson, Number, Step
-from viz_app.course.quiz import ROUNDS
+from viz_app.course.lesson import Lesson, Number, OneOf, Step
 from viz_app.figures.answers import answer_bars
 from viz_app.sections.course.class_answers import answer_text
-from viz_app.sections.course.questions import quiz_csv
+from viz_app.sections.course.class_door import class_door, closed_to_others
+from viz_app.sections.course.class_files import class_files
 from viz_app.server.presence import visitor
 from viz_app.session.classes import CLASSES, ClassReport
 from viz_app.session.links import has_codes
@@ -36,8 +36,12 @@ def class_screen() -> None:
         return
     if teaches():
         st.fragment(class_report, run_every=REFRESH)()
-    else:
-        open_form()
+        return
+    open_form()
+    if closed := CLASSES.closed_report(visitor()):
+        st.markdown(t("Answers of the class {code}, which you have closed:", code=closed.code))
+        with st.container(horizontal=True, gap="small"):
+            class_files(closed, key="closed")
 
 
 def class_answers(lesson: Lesson, step: Step) -> None:
@@ -50,6 +54,15 @@ def class_answers(lesson: Lesson, step: Step) -> None:
     report = CLASSES.report(visitor())
     if report and report.lesson == lesson.name:
         st.fragment(answers_now, run_every=REFRESH)(step)
+    elif report and lesson in LESSONS:
+        st.button(
+            t("Take class {code} to this lesson", code=report.code),
+            key="class_here",
+            icon=":material/groups:",
+            type="tertiary",
+            on_click=CLASSES.choose_lesson,
+            args=(visitor(), lesson.name),
+        )
 
 
 def answers_now(step: Step) -> None:
@@ -63,16 +76,23 @@ def answers_now(step: Step) -> None:
             step_answers(step, lesson_text(report.lesson, language()), report, key="class_answers_here")
 
 
+def titles() -> dict[str, str]:
+    """The title of each lesson, with its number."""
+    numbered = enumerate(LESSONS, start=1)
+    return {one.name: f"{number}. {lesson_text(one.name, language()).title}" for number, one in numbered}
+
+
 def open_form() -> None:
-    names = {lesson.name: lesson_text(lesson.name, language()).title for lesson in LESSONS}
+    names = titles()
     st.markdown(
         t(
-            "Open a class for a lesson, and read its code aloud. Your screen then shows how many students are at which "
-            "step, and their first answers. It has no names, and nothing is stored."
+            "Open a class, and read its code aloud. Your screen then shows how many students are at which step, and "
+            "their first answers. It has no names, and nothing is stored."
         )
     )
+    closed_to_others()
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.selectbox(t("Lesson"), names, format_func=lambda name: names[name], key="class_lesson")
+    left.selectbox(t("Lesson"), names, format_func=names.__getitem__, key="class_lesson")
     right.button(t("Open a class"), key="class_open", type="primary", width="stretch", on_click=open_class)
 
 
@@ -86,20 +106,38 @@ def close_class() -> None:
     CLASSES.close(visitor())
 
 
+def take_to_lesson() -> None:
+    """Callback: the class follows to the lesson that the teacher has chosen."""
+    CLASSES.choose_lesson(visitor(), st.session_state["class_lesson_now"])
+
+
 def class_report() -> None:
     """Draw the report. It is drawn again every few seconds, without the rest of the page."""
     report = CLASSES.report(visitor())
     if report is None:
         st.rerun()  # another tab has closed the class
-    lesson = next(one for one in LESSONS if one.name == report.lesson)
-    texts = lesson_text(lesson.name, language())
-    code, size = st.columns([1, 2], vertical_alignment="center")
-    code.header(report.code, anchor=False)
-    size.markdown(
-        t("Students type this code on the page **Start here**. Lesson: {lesson}.", lesson=texts.title)
-        + "  \n"
-        + tn("**{n} student** has joined.", "**{n} students** have joined.", n=report.members)
+    class_door(report.code)
+    st.markdown(tn("**{n} student** has joined.", "**{n} students** have joined.", n=report.members))
+    names = titles()
+    st.session_state["class_lesson_now"] = report.lesson  # another tab may have chosen
+    st.selectbox(
+        t("Lesson of the class. Students follow when you choose another one."),
+        names,
+        format_func=names.__getitem__,
+        key="class_lesson_now",
+        on_change=take_to_lesson,
     )
+    lesson = next(one for one in LESSONS if one.name == report.lesson)
+    lesson_report(lesson, lesson_text(lesson.name, language()), report)
+    with st.container(horizontal=True, gap="small"):
+        class_files(report, key="class")
+        with st.popover(t("Close the class"), type="tertiary", key="class_end"):
+            st.markdown(t("Nobody can join or answer after this. You can still save the answers on this page."))
+            st.button(t("Close the class {code}", code=report.code), key="class_close", on_click=close_class)
+
+
+def lesson_report(lesson: Lesson, texts: LessonText, report: ClassReport) -> None:
+    """Where the class is in its lesson, and the first answers to one step."""
     table = progress_table(lesson, texts, report)
     st.dataframe(table, hide_index=True, alt=t("Where the class is"), height="content")
     names = [step.name for step in lesson.steps]
@@ -109,35 +147,9 @@ def class_report() -> None:
         names,
         index=names.index(busiest),
         format_func=lambda name: texts.steps[name].title,
-        key="class_step",
+        key=f"class_step_{lesson.name}",
     )
     step_answers(lesson.steps[names.index(shown)], texts, report, key="class_answers")
-    with st.container(horizontal=True, gap="small"):
-        st.download_button(
-            t("Save as a table (CSV)"),
-            answer_table(report).to_csv(index=False).encode("utf-8-sig"),
-            f"class-{report.lesson}.csv",
-            "text/csv",
-            key="class_csv",
-            on_click="ignore",
-        )
-        quiz_button()
-        st.button(t("Close the class"), key="class_close", type="tertiary", on_click=close_class)
-
-
-def quiz_button() -> None:
-    """A table of the answers to the questions, where members have handed in some."""
-    if rounds := CLASSES.rounds(visitor()):
-        before, after = (sum(name in one for one in rounds.values()) for name in ROUNDS)
-        st.download_button(
-            t("Answers to the questions (CSV)"),
-            quiz_csv(rounds),
-            "class-questions.csv",
-            "text/csv",
-            key="class_questions",
-            help=t("Handed in before the lessons: {before}. After the lessons: {after}.", before=before, after=after),
-            on_click="ignore",
-        )
 
 
 def progress_table(lesson: Lesson, texts: LessonText, report: ClassReport) -> pd.DataFrame:
@@ -151,16 +163,6 @@ def progress_table(lesson: Lesson, texts: LessonText, report: ClassReport) -> pd
         for number, step in enumerate(lesson.steps, start=1)
     ]
     return pd.DataFrame(rows)
-
-
-def answer_table(report: ClassReport) -> pd.DataFrame:
-    """One row for each step and answer. The headings are English, so that a program finds them."""
-    rows = [
-        (report.lesson, step, answer, count)
-        for step, answers in report.first.items()
-        for answer, count in answers.items()
-    ]
-    return pd.DataFrame(rows, columns=["lesson", "step", "first answer", "members"])
 
 
 def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str) -> None:
@@ -179,7 +181,7 @@ def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str
         return
     shown: Counter[str] = Counter()
     for code in ordered(step, counts):
-        shown[answer_text(step.answer, text, code)] += counts[code]
+        shown[answer_text(step.answer, text, code)] += counts.get(code, 0)
     draw(
         answer_bars(list(shown), list(shown.values())),
         key=key,
@@ -189,7 +191,9 @@ def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str
 
 
 def ordered(step: Step, counts: Mapping[str, int]) -> list[str]:
-    """Estimates by their size, other answers by how often they were given."""
+    """All options of a question, also those without an answer; estimates by size; other answers by their number."""
+    if isinstance(step.answer, OneOf):
+        return list(step.answer.options)
     if isinstance(step.answer, Number):
         return sorted(counts, key=float)
     return sorted(counts, key=lambda code: -counts[code])

@@ -10,9 +10,10 @@ from viz_app.course.catalogue import LESSONS
 from viz_app.course.expected import expected_work, known_answers
 from viz_app.course.lesson import Lesson
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
+from viz_app.server.addresses import addresses_for_others
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services.listing import shared_checkpoints
-from viz_app.session.links import address_for_others, link
+from viz_app.session.links import link
 from viz_app.widgets.long_work import requested, wait_for
 
 __all__ = ["for_teachers"]
@@ -51,13 +52,14 @@ def sheet_of(lesson: Lesson, place: DeltaGenerator) -> None:
         if (start or requested(work[0])) and wait_for(*work, lane="lessons", step=STEP) is not None:
             st.rerun()
         return
-    address, _ = address_for_others(st.context.url or "", st.get_option("server.address"))
+    url = st.context.url or ""
+    reachable, _ = addresses_for_others(url, st.get_option("server.address"))
     sheet = lesson_sheet(
         lesson,
         lesson_text(lesson.name, language()),
         known,
         number=LESSONS.index(lesson) + 1,
-        address=link(address, ()),
+        address=link([*reachable, url][0], ()),
         made=date.today(),
     )
     save_button(place, lesson.name, sheet)

@@ -4,7 +4,8 @@ import streamlit as st
 
 from viz_app.content.lesson_texts import StepText
 from viz_app.content.translation import N_, t
-from viz_app.course.visit import give_hint, lesson_visit
+from viz_app.course.in_step import give_hint
+from viz_app.course.visit import lesson_visit
 
 __all__ = ["hints"]
 

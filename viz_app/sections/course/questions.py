@@ -8,8 +8,9 @@ import streamlit as st
 from viz_app.content.numbers import sentences
 from viz_app.content.quiz_texts import Question, questions
 from viz_app.content.translation import N_, language, t, tn
+from viz_app.course.in_step import hand_in
 from viz_app.course.quiz import ROUNDS, QuizAnswers, handed_in, id_in, quiz_table, right_answers, shuffled
-from viz_app.course.visit import hand_in, lesson_visit
+from viz_app.course.visit import lesson_visit
 from viz_app.server.presence import visitor
 from viz_app.session.classes import CLASSES
 

@@ -6,9 +6,10 @@ import streamlit as st
 
 from viz_app.content.lesson_texts import LessonText
 from viz_app.content.translation import t, tp
+from viz_app.course.in_step import reveal_step, show_answer
 from viz_app.course.lesson import Lesson, Step
 from viz_app.course.progress import Record
-from viz_app.course.visit import begin_step, leave_lesson, lesson_visit, reset_step, reveal_step, unchanged
+from viz_app.course.visit import begin_step, finish_lesson, leave_lesson, lesson_visit, reset_step, unchanged
 from viz_app.session.choices import choices
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
@@ -31,7 +32,7 @@ def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hi
             title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
         )
         with st.container(key="lesson_way", horizontal=True, vertical_alignment="center", gap="small", width="content"):
-            way(lesson, step, hidden=hidden)
+            way(lesson, step, hidden=hidden, hints=len(texts.steps[step.name].hints))
 
 
 def title(page: str, lesson: str, step: str) -> str:
@@ -55,9 +56,13 @@ def dot(step: Step, record: Record | None, *, here: bool) -> str:
     return f'<i class="{" ".join([state, *["here"] * here, *["puzzle"] * step.puzzle])}"></i>'
 
 
-def way(lesson: Lesson, step: Step, *, hidden: bool) -> None:
-    """Back, next, reset and leave. While a teacher presents, the first "Next" shows a hidden page."""
+def way(lesson: Lesson, step: Step, *, hidden: bool, hints: int) -> None:
+    """Back, next, reset and leave. While a teacher presents, "Next" first shows a hidden page, then the answer.
+
+    The keys of a presenter press `lesson_next`. "Finish" has another name, so one press too many ends no lesson.
+    """
     back, after = lesson.after(step, -1), lesson.after(step)
+    unanswered = presenting() and hints and lesson_visit().shown.get(lesson.link(step), "page") == "page"
     if not unchanged(step, choices()):
         st.button(
             t("Reset this step"),
@@ -75,12 +80,15 @@ def way(lesson: Lesson, step: Step, *, hidden: bool) -> None:
     )
     if hidden and presenting():
         st.button(tp("lesson", "Show"), key="lesson_next", type="primary", on_click=reveal_step)
+    elif unanswered:
+        most = hints if step.puzzle else 0
+        st.button(t("Show the answer"), key="lesson_next", type="primary", on_click=show_answer, args=(most,))
     elif after:
         st.button(
             tp("lesson", "Next"), key="lesson_next", type="primary", on_click=begin_step, args=(lesson.link(after),)
         )
     else:
-        st.button(t("Finish"), key="lesson_next", type="primary", on_click=leave_lesson, args=("lessons",))
+        st.button(t("Finish"), key="lesson_finish", type="primary", on_click=finish_lesson, args=(lesson.name,))
     st.button(
         t("Leave the lesson"), key="lesson_leave", type="tertiary", icon=":material/close:", on_click=leave_lesson
     )

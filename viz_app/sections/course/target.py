@@ -1,25 +1,27 @@
-"""A frame around the control or the picture that a step is about."""
+"""A frame around the control or the picture that a step is about. The page scrolls to it when it appears."""
 
 import re
 
 import streamlit as st
 
-from viz_app.course.lesson import Step
+from viz_app.components.page_parts import scroll_to_target
 
 __all__ = ["highlight"]
 
 KEY = re.compile(r"[\w-]+", re.ASCII)
 
 
-def highlight(step: Step, *, shown: bool) -> None:
+def highlight(name: str, target: str, *, shown: str) -> None:
     """Draw the frame. It lies outside the element, so nothing moves.
 
     Args:
-        step: The open step, with the key of its target.
-        shown: Whether the visitor sees the frame.
+        name: The name of the step in links.
+        target: The key of the element; "" for no frame.
+        shown: What has appeared of the step. The page scrolls again when it changes.
     """
-    if shown and KEY.fullmatch(step.target):
+    scroll_to_target(name, target, shown=shown)
+    if KEY.fullmatch(target):
         st.html(
-            f"<style>.st-key-{step.target}{{outline:3px dashed #c2410c;outline:3px dashed light-dark(#c2410c,#ff8f52);"
+            f"<style>.st-key-{target}{{outline:3px dashed #c2410c;outline:3px dashed light-dark(#c2410c,#ff8f52);"
             "outline-offset:3px;border-radius:6px}</style>"
         )

@@ -108,8 +108,8 @@ def draw_contributing_tokens(influence: Influence, translation: Translation, wri
     section(
         t("From which tokens"),
         t(
-            "Each row sums to 1 over all pictures. Unlike an attention map, the shares follow the vectors through all "
-            "layers, residuals and norms."
+            "The shares of a row add up to 1 in both pictures together. Unlike an attention map, the shares follow the "
+            "vectors through all layers, residuals and norms."
         ),
     )
     rows = slice(translation.prompt_length, None)
