@@ -168,7 +168,8 @@ def test_a_text_that_is_too_long_for_one_page_keeps_its_maps(
     files = {f"--{name}": str(tmp_path / file) for name, file in {"out": "maps.npz", "html": "page.html"}.items()}
     long = "dog " * (MAX_TOKENS + 5)
     assert main(["attention", "multi30k-en-de", long, *(part for pair in files.items() for part in pair)]) == 1
-    assert re.search(rf"One HTML file can hold {MAX_TOKENS} tokens .* Try a shorter text\. .* --out", capsys.readouterr().err)
+    said = capsys.readouterr().err
+    assert re.search(rf"One HTML file can hold {MAX_TOKENS} tokens .* Try a shorter text\. .* --out", said)
     assert [path.name for path in tmp_path.iterdir()] == ["maps.npz"]
 
 
