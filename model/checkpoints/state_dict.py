@@ -29,17 +29,15 @@
 If the names follow neither layout, the table `[names.modules]` leads from our names to theirs. `{i}` is the layer.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import DESCRIPTION, Checkpoint, ready
+from model.checkpoints.description_file import read_values
 from model.checkpoints.layouts import LAYOUTS, Names, copy_weights
 from model.config.foreign import ForeignConfig, ForeignTexts
 from model.config.model import ModelConfig
@@ -49,9 +47,8 @@ from model.messages import Message
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
 from model.safety.errors import first_line
-from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.safety.sizes import require_matching_weights, require_memory
-from model.safety.torch_files import read_state_dict
+from model.safety.torch_files import read_saved_file
 from model.safety.weight_files import Header
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
@@ -130,10 +127,10 @@ def read_description(folder: Path) -> ForeignConfig:
 
 
 def described_in(folder: Path) -> Description:
+    values = read_values(folder)
     try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
         return description_of(values, folder)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         missing = isinstance(error, KeyError)
         reason = Message("the setting {name} is missing.", name=error) if missing else first_line(error)
         raise CheckpointError(
@@ -230,7 +227,7 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
             folder=folder.name,
             error=error,
         ) from error
-    theirs = read_tensors(described.weights)
+    theirs = read_saved_file(described.weights).tensors
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
     numbers = require_matching_weights(
         lambda: TutorialTransformer(described, pad_id=pad_id), described.model.to_dict(), header, folder.name
@@ -239,16 +236,6 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
     model = TutorialTransformer(described, pad_id=pad_id)
     copy_weights(model, theirs, described.names, folder.name)
     return Checkpoint(path=folder, config=described.config, model=ready(model, device), tokenizers=pair)
-
-
-def read_tensors(path: Path) -> Mapping[str, Tensor]:
-    """Raises CheckpointError if the file is missing or damaged, or contains anything else than tensors."""
-    if path.suffix != ".safetensors":
-        return read_state_dict(path)
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
 
 
 def specials_of(described: Description) -> tuple[Specials, int]:
