@@ -83,6 +83,7 @@ class ForeignConfig:
     values: Mapping[str, object]  # the unchanged config.json
     figures: Mapping[str, float] = field(default_factory=dict)
     generation: GenerationSettings = field(default_factory=GenerationSettings)  # known when the model is loaded
+    notes: tuple[str, ...] = ()  # what a visitor should know about the files, each a `Message`
     bleu = None
 
     def figure(self, name: str) -> float | None:

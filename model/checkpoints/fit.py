@@ -1,0 +1,176 @@
+"""Which tensor of a file belongs to which parameter of our model."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import torch
+from torch import Tensor
+
+from model.checkpoints.checkpoint import DESCRIPTION
+from model.checkpoints.description import Description
+from model.checkpoints.layouts import SavedName
+from model.checkpoints.leftovers import matching, unexplained
+from model.checkpoints.saved_positions import Positions, find_positions
+from model.checkpoints.tutorial_model import TutorialTransformer
+from model.config.model import ModelConfig
+from model.config.section import ConfigError
+from model.files import CheckpointError
+from model.messages import Message
+from model.safety.sizes import require_matching_weights
+from model.safety.torch_files import SavedFile
+from model.safety.weight_files import Header
+
+__all__ = ["Fit", "fit"]
+
+ENDS = ("encoder.embedding.tokens.", "decoder.embedding.tokens.", "output_projection.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit:
+    """The weights of a file for the model that `headlight.toml` describes."""
+
+    config: ModelConfig  # with the kind of positions that the file has
+    weights: Mapping[str, Tensor]  # name of our parameter → its values
+    absent: frozenset[str]  # biases that no layer of the file has
+    positions: Mapping[str, Positions]
+    numbers: int  # of the model in memory
+    notes: tuple[Message, ...]  # what a reader should know about the file
+
+
+def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
+    """Find a tensor for each parameter, and a reason for each tensor without a parameter.
+
+    Args:
+        described: The contents of `headlight.toml`.
+        saved: The file of weights.
+        checkpoint: Name of the checkpoint, for messages.
+
+    Raises:
+        CheckpointError: tensors are missing, not used, or have another shape. The message names them and a remedy.
+    """
+    config = described.model
+
+    def build() -> TutorialTransformer:
+        return TutorialTransformer(config, described.differences)
+
+    header = Header(shapes={name: tuple(tensor.shape) for name, tensor in saved.tensors.items()})
+    numbers = require_matching_weights(build, config.to_dict(), header, checkpoint)
+    with torch.device("meta"):
+        shapes = {name: parameter.shape for name, parameter in build().named_parameters(remove_duplicate=False)}
+    shapes = {name: shape for name, shape in shapes.items() if ".positions." not in name}
+    places = {ours: place_in(saved, described.names.of(ours)) for ours in shapes}
+    absent = absent_biases(places, saved)
+    weights = {ours: taken(saved.tensors[p.tensor], p) for ours, p in places.items() if p.tensor in saved.tensors}
+    used = {place.tensor for place in places.values()}
+    ignored = matching([name for name in saved.tensors if name not in used], described.ignore)
+    rest = {name: tensor for name, tensor in saved.tensors.items() if name not in used and name not in ignored}
+    try:
+        positions = find_positions(config, described.positions, rest, given=described.positions_given)
+    except ConfigError as error:
+        raise unfit(checkpoint, [error.message]) from error
+    tables = {found.name for found in positions.values()}
+    known = [*(tensor for ours, tensor in weights.items() if ours.startswith(ENDS)), *(rest[n] for n in tables if n)]
+    rest = {name: tensor for name, tensor in rest.items() if name not in tables}
+    surplus = unexplained(rest, known, config, scaled=described.differences.scale_embeddings)
+    missing = [place.tensor for ours, place in places.items() if ours not in weights and ours not in absent]
+    misshapen = [
+        f"{places[ours].tensor}: {list(tensor.shape)} ≠ {list(shapes[ours])}"
+        for ours, tensor in weights.items()
+        if tensor.shape != shapes[ours] and not (is_norm(ours) and tensor.numel() == 1)
+    ]
+    if problems := problems_with(missing, misshapen, surplus):
+        raise unfit(checkpoint, problems)
+    return Fit(
+        config=replace(config, positional=positions["encoder"].kind) if positions else config,
+        weights=weights,
+        absent=absent,
+        positions=positions,
+        numbers=numbers,
+        notes=tuple(notes_on(saved, ignored, positions)),
+    )
+
+
+def place_in(saved: SavedFile, name: SavedName) -> SavedName:
+    """The name without what stood before all names of the file."""
+    prefix = saved.prefix
+    return replace(name, tensor=name.tensor.removeprefix(prefix), pattern=name.pattern.removeprefix(prefix))
+
+
+def is_norm(ours: str) -> bool:
+    return ours.rpartition(".")[0].endswith("norm")
+
+
+def taken(tensor: Tensor, place: SavedName) -> Tensor:
+    """The tensor, or its third.
+
+    Raises:
+        CheckpointError: its rows are not queries, keys and values.
+    """
+    if place.third is None:
+        return tensor
+    if tensor.dim() == 0 or len(tensor) % 3:
+        raise CheckpointError(
+            "{name} has the shape {shape}. Its rows must be queries, keys and values.",
+            name=place.tensor,
+            shape=list(tensor.shape),
+        )
+    return tensor.chunk(3)[place.third]
+
+
+def absent_biases(places: Mapping[str, SavedName], saved: SavedFile) -> frozenset[str]:
+    """Biases that no layer has, though each has the weight beside it: layers that were made without a bias."""
+    has = {place.pattern for place in places.values() if place.tensor in saved.tensors}
+    return frozenset(
+        ours
+        for ours, place in places.items()
+        if ours.endswith(".bias")
+        and not ours.startswith(ENDS)
+        and place.pattern not in has
+        and places[f"{ours.removesuffix('bias')}weight"].tensor in saved.tensors
+    )
+
+
+def problems_with(missing: list[str], misshapen: list[str], surplus: list[str]) -> list[Message]:
+    found = []
+    if missing:
+        found.append(Message("Missing tensors: {names}.", names=few(dict.fromkeys(missing))))
+    if misshapen:
+        found.append(Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen)))
+    if surplus:
+        first = surplus[0].partition(".")
+        pattern = f'ignore = ["{first[0]}{".*" if first[1] else ""}"]'
+        found.append(
+            Message(
+                "Tensors that are not used: {names}. If the model computes nothing with them, write {setting} in the "
+                "first lines of {description}.",
+                names=few(surplus),
+                setting=pattern,
+                description=DESCRIPTION,
+            )
+        )
+    return found
+
+
+def unfit(checkpoint: str, problems: list[Message]) -> CheckpointError:
+    return CheckpointError(
+        "The weights of {checkpoint} do not fit {description}. {found}",
+        checkpoint=checkpoint,
+        description=DESCRIPTION,
+        found=reduce(lambda first, then: Message("{first} {then}", first=first, then=then), problems),
+    )
+
+
+def few(names: Iterable[str]) -> str:
+    names = list(names)
+    shown = ", ".join(names[:4])
+    return Message("{names} and {n} more", names=shown, n=len(names) - 4) if len(names) > 4 else shown
+
+
+def notes_on(saved: SavedFile, ignored: list[str], positions: Mapping[str, Positions]) -> Iterable[Message]:
+    if ignored:
+        yield Message("{description} ignores these tensors: {names}.", description=DESCRIPTION, names=few(ignored))
+    if saved.beside:
+        yield Message("The file of weights also has parts that are not used: {names}.", names=few(saved.beside))
+    for name in dict.fromkeys(found.name for found in positions.values() if found.kind == "table" and found.name):
+        yield Message("The positions come from {name} in the file. They are not the usual sinusoids.", name=name)
