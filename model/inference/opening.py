@@ -19,6 +19,7 @@ from model.checkpoints.checkpoint import (
 )
 from model.checkpoints.decoder_alone import open_decoder, read_decoder
 from model.checkpoints.description_file import read_values
+from model.checkpoints.recognition import require_described
 from model.checkpoints.state_dict import open_state_dict, read_description
 from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
@@ -46,6 +47,7 @@ def read_any_config(folder: Path) -> AnyConfig:
         CheckpointError: a file is missing or damaged, or the model cannot be shown.
     """
     with readable_errors(folder):
+        require_described(folder)
         if (folder / DESCRIPTION).exists():
             return (read_decoder if is_decoder(folder) else read_description)(folder)
         if is_foreign(folder):
@@ -72,6 +74,7 @@ def open_checkpoint(
             memory.
     """
     with readable_errors(folder):
+        require_described(folder)
         if (folder / DESCRIPTION).exists():
             described = open_decoder if is_decoder(folder) else open_state_dict
             return run_trial(described(folder, device=device, max_bytes=max_bytes))

@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,8 @@ from model.files import CheckpointError
 __all__ = ["SavedFile", "read_saved_file", "read_state_dict"]
 
 MAX_PICKLE_BYTES, MAX_PICKLE_STEPS = 4 << 20, 400_000  # enough for about 10,000 tensors
+MAX_DEPTH, MAX_SETTINGS = 16, 10_000  # of nested dictionaries; values that stand beside a state dict
+PLAIN = (bool, int, float, str, dict, list, tuple)
 # What the pickle may build. PyTorch allows more, and some of that takes memory without end.
 HARMLESS = re.compile(
     r"collections (OrderedDict|Counter)|torch(\.storage)? \w+Storage|torch (Size|device|b?float\d+|u?int\d+|bool)"
@@ -84,13 +87,15 @@ def read_pickle(path: Path) -> object:
 def unwrapped(loaded: object, path: Path) -> SavedFile:
     """Find the state dict in what was loaded, perhaps under a key such as "model", or in parts with a key each."""
     outer: dict[str, Any] = {}
-    while isinstance(loaded, dict) and not any(isinstance(value, Tensor) for value in loaded.values()):
-        parts = {str(key): value for key, value in loaded.items() if isinstance(value, dict) and is_state_dict(value)}
-        inner = next((key for key in WRAPPERS if isinstance(loaded.get(key), dict)), None)
-        if inner is None and not parts:
+    for _ in range(MAX_DEPTH):
+        if not isinstance(loaded, dict):
             break
-        outer |= {str(key): value for key, value in loaded.items() if key != inner and (inner or key not in parts)}
-        loaded = loaded[inner] if inner else joined(parts)
+        inner = next((key for key in WRAPPERS if isinstance(loaded.get(key), dict)), None)
+        parts = {inner: loaded[inner]} if inner else state_dicts_in(loaded)
+        if not parts:
+            break
+        outer |= {str(key): value for key, value in loaded.items() if key not in parts}
+        loaded = joined(parts)
     if not isinstance(loaded, dict) or not any(isinstance(value, Tensor) for value in loaded.values()):
         raise CheckpointError("{path} is not a state dict. A state dict maps names to tensors.", path=path.name)
     tensors = {str(name): value for name, value in loaded.items() if isinstance(value, Tensor)}
@@ -103,22 +108,32 @@ def unwrapped(loaded: object, path: Path) -> SavedFile:
     )
 
 
-def is_state_dict(values: Mapping[object, object]) -> bool:
-    return bool(values) and all(isinstance(value, Tensor) for value in values.values())
+def state_dicts_in(loaded: dict[Any, Any]) -> dict[Any, Any]:
+    """The entries that are state dicts; nothing if there are tensors beside them."""
+    if any(isinstance(value, Tensor) for value in loaded.values()):
+        return {}
+    dictionaries = {key: value for key, value in loaded.items() if isinstance(value, dict) and value}
+    return {key: d for key, d in dictionaries.items() if all(isinstance(value, Tensor) for value in d.values())}
 
 
-def joined(parts: Mapping[str, Mapping[object, Tensor]]) -> dict[str, Tensor]:
-    """The only state dict, or several under their keys, such as "encoder.layers.0.weight"."""
+def joined(parts: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
+    """The only dictionary, or several under their keys, such as "encoder.layers.0.weight"."""
     if len(parts) == 1:
-        return {str(name): tensor for state in parts.values() for name, tensor in state.items()}
-    return {f"{key}.{name}": tensor for key, state in parts.items() for name, tensor in state.items()}
+        return {str(name): value for part in parts.values() for name, value in part.items()}
+    return {f"{key}.{name}": value for key, part in parts.items() for name, value in part.items()}
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value consists of numbers and texts."""
-    if isinstance(value, dict | list | tuple):
-        return all(map(is_plain, value.values() if isinstance(value, dict) else value))
-    return value is None or isinstance(value, bool | int | float | str)
+    """Whether a value consists of a few numbers and texts. A pickle may also make a list that contains itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        if len(level) > MAX_SETTINGS or not all(one is None or isinstance(one, PLAIN) for one in level):
+            return False
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list | tuple)
+        )
+        level = list(islice(chain.from_iterable(inner), MAX_SETTINGS + 1))
+    return not level
 
 
 def without_prefix(saved: SavedFile) -> SavedFile:
