@@ -1,5 +1,6 @@
 """Which tensor of a file belongs to which parameter of our model."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -11,7 +12,7 @@ from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.description import Description
 from model.checkpoints.layouts import SavedName
 from model.checkpoints.leftovers import matching, unexplained
-from model.checkpoints.saved_positions import Positions, find_positions
+from model.checkpoints.saved_positions import Positions, find_positions, is_table
 from model.checkpoints.tutorial_model import TutorialTransformer
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
@@ -79,7 +80,7 @@ def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
         for ours, tensor in weights.items()
         if tensor.shape != shapes[ours] and not (is_norm(ours) and tensor.numel() == 1)
     ]
-    if problems := problems_with(missing, misshapen, surplus):
+    if problems := problems_with(missing, misshapen, surplus, rest, config.d_model):
         raise unfit(checkpoint, problems)
     return Fit(
         config=replace(config, positional=positions["encoder"].kind) if positions else config,
@@ -131,25 +132,41 @@ def absent_biases(places: Mapping[str, SavedName], saved: SavedFile) -> frozense
     )
 
 
-def problems_with(missing: list[str], misshapen: list[str], surplus: list[str]) -> list[Message]:
+def problems_with(
+    missing: list[str], misshapen: list[str], surplus: list[str], tensors: Mapping[str, Tensor], width: int
+) -> list[Message]:
+    """A sentence for each kind of problem, and the remedy for tensors that nothing uses."""
     found = []
     if missing:
         found.append(Message("Missing tensors: {names}.", names=few(dict.fromkeys(missing))))
     if misshapen:
         found.append(Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen)))
     if surplus:
-        first = surplus[0].partition(".")
-        pattern = f'ignore = ["{first[0]}{".*" if first[1] else ""}"]'
-        found.append(
-            Message(
-                "Tensors that are not used: {names}. If the model computes nothing with them, write {setting} in the "
-                "first lines of {description}.",
-                names=few(surplus),
-                setting=pattern,
-                description=DESCRIPTION,
-            )
-        )
+        found.append(Message("Tensors that are not used: {names}.", names=few(surplus)))
+        found.append(remedy_for(surplus[0], tensors[surplus[0]], width))
     return found
+
+
+def remedy_for(name: str, tensor: Tensor, width: int) -> Message:
+    """What to write in `headlight.toml` for a tensor that nothing uses."""
+    if re.search(r"layers\.\d+\.", name):
+        return Message("If the model has more layers, raise num_encoder_layers or num_decoder_layers.")
+    module = name.rpartition(".")[0]
+    ignore = f'ignore = ["{module}.*"]' if module else f'ignore = ["{name}"]'
+    if is_table(tensor, width):
+        return Message(
+            "If {name} is a table of positions, write {table} in [positions]. If the model computes nothing with it, "
+            "write {ignore} in the first lines of {description}.",
+            name=name,
+            table=f'table = "{name}"',
+            ignore=ignore,
+            description=DESCRIPTION,
+        )
+    return Message(
+        "If the model computes nothing with them, write {ignore} in the first lines of {description}.",
+        ignore=ignore,
+        description=DESCRIPTION,
+    )
 
 
 def unfit(checkpoint: str, problems: list[Message]) -> CheckpointError:

@@ -13,13 +13,13 @@ from model.config.model import ModelConfig, Positional
 from model.config.section import Section, require
 from model.network.positional import sinusoidal_table
 
-__all__ = ["PositionForm", "Positions", "find_positions"]
+__all__ = ["PositionForm", "Positions", "find_positions", "guessed_tables", "is_table"]
 
 LIMIT = 20_000  # rows of a table that is computed
-POSITIONS = re.compile(r"(^|[._])(pe|pos\w*)([._]|$)")
+POSITIONS = re.compile(r"(^|[._])(pe|pos(?!itionwise)\w*)([._]|$)")
 SIDES = {"encoder": "(encoder|enc|src|source)", "decoder": "(decoder|dec|tgt|trg|target)"}
 # How far a table is from the formula if both are the same: angles in single precision, or rounded numbers.
-CLOSE = {torch.float32: 1e-3, torch.float64: 1e-3, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+CLOSE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ def named_tables(form: PositionForm, tensors: Mapping[str, Tensor]) -> dict[str,
     for name in named.values():
         require(
             not name or name in tensors,
-            "the file has no unused tensor {name}, which [positions] names. Its unused tensors are: {others}.",
+            "The file has no unused tensor {name}, which [positions] names. Its unused tensors are: {others}.",
             name=name,
             others=", ".join(sorted(tensors)) or "none",
         )
@@ -126,7 +126,7 @@ def guessed_tables(tensors: Mapping[str, Tensor], d_model: int) -> dict[str, str
         return dict.fromkeys(SIDES, names[0])
     require(
         not names,
-        "the file has tables of positions: {names}. Name the one of each side in [positions] with source_table and "
+        "The file has tables of positions: {names}. Name the one of each side in [positions] with source_table and "
         "target_table, or with table if both sides use it.",
         names=", ".join(names),
     )
@@ -176,7 +176,9 @@ def kind_of(table: Tensor, name: str, tensors: Mapping[str, Tensor]) -> Position
 
 def is_usual(table: Tensor, saved_as: torch.dtype = torch.float32) -> bool:
     """Whether these are the sinusoids of "Attention Is All You Need"."""
-    return table.size(1) % 2 == 0 and bool((table - sinusoidal_table(*table.shape)).abs().max() <= CLOSE[saved_as])
+    return table.size(1) % 2 == 0 and bool(
+        (table - sinusoidal_table(*table.shape)).abs().max() <= CLOSE.get(saved_as, 1e-3)
+    )
 
 
 def formula(config: ModelConfig, form: PositionForm) -> Tensor:

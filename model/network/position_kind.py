@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.messages import N_
 
-__all__ = ["PositionKind", "RelativeBias", "Rotation"]
+__all__ = ["SENTENCES", "PositionKind", "RelativeBias", "Rotation"]
 
 SENTENCES = {
     "learned": N_("A learned vector for each position is added to the token vectors before the first layer."),

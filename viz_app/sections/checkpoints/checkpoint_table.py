@@ -50,6 +50,8 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "positions": {
         "sinusoidal": N_("sinusoidal"),
         "learned": N_("learned"),
+        "table": N_("table"),
+        "none": N_("none"),
         "rotary": N_("rotary"),
         "alibi": N_("ALiBi"),
         "relative": N_("relative"),
