@@ -1,7 +1,7 @@
 """Which tensor of a file belongs to which parameter of our model."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.description import Description
 from model.checkpoints.layouts import SavedName
 from model.checkpoints.leftovers import matching, unexplained
-from model.checkpoints.saved_positions import Positions, find_positions, is_table
+from model.checkpoints.saved_positions import PositionForm, Positions, find_positions, is_table
 from model.checkpoints.tutorial_model import TutorialTransformer
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
@@ -39,6 +39,25 @@ class Fit:
     notes: tuple[Message, ...]  # what a reader should know about the file
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matched:
+    """The names of parameters and tensors, compared."""
+
+    shapes: Mapping[str, torch.Size]  # of our parameters, without positions
+    places: Mapping[str, SavedName]
+    weights: Mapping[str, Tensor]
+    absent: frozenset[str]
+    ignored: list[str]
+    rest: Mapping[str, Tensor]  # tensors that no parameter needs and that are not ignored
+    numbers: int
+
+    @property
+    def missing(self) -> list[str]:
+        """Tensors that our parameters need and that the file does not have."""
+        known = self.weights.keys() | self.absent
+        return list(dict.fromkeys(place.tensor for ours, place in self.places.items() if ours not in known))
+
+
 def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
     """Find a tensor for each parameter, and a reason for each tensor without a parameter.
 
@@ -50,52 +69,62 @@ def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
     Raises:
         CheckpointError: tensors are missing, not used, or have another shape. The message names them and a remedy.
     """
-    config = described.model
-
-    def build() -> TutorialTransformer:
-        return TutorialTransformer(config, described.differences)
-
-    header = Header(shapes={name: tuple(tensor.shape) for name, tensor in saved.tensors.items()})
-    numbers = require_matching_weights(build, config.to_dict(), header, checkpoint)
-    with torch.device("meta"):
-        shapes = {name: parameter.shape for name, parameter in build().named_parameters(remove_duplicate=False)}
-    shapes = {name: shape for name, shape in shapes.items() if ".positions." not in name}
-    places = {ours: place_in(saved, described.names.of(ours)) for ours in shapes}
-    absent = absent_biases(places, saved)
-    weights = {ours: taken(saved.tensors[p.tensor], p) for ours, p in places.items() if p.tensor in saved.tensors}
-    used = {place.tensor for place in places.values()}
-    ignored = matching([name for name in saved.tensors if name not in used], described.ignore)
-    rest = {name: tensor for name, tensor in saved.tensors.items() if name not in used and name not in ignored}
+    config, matched = described.model, matched_names(described, saved, checkpoint)
     try:
-        positions = find_positions(config, described.positions, rest, given=described.positions_given)
+        form = named_as_in(saved, described.positions)
+        positions = find_positions(config, form, matched.rest, given=described.positions_given)
     except ConfigError as error:
         raise unfit(checkpoint, [error.message]) from error
-    tables = {found.name for found in positions.values()}
-    known = [*(tensor for ours, tensor in weights.items() if ours.startswith(ENDS)), *(rest[n] for n in tables if n)]
-    rest = {name: tensor for name, tensor in rest.items() if name not in tables}
-    surplus = unexplained(rest, known, config, scaled=described.differences.scale_embeddings)
-    missing = [place.tensor for ours, place in places.items() if ours not in weights and ours not in absent]
-    misshapen = [
-        f"{places[ours].tensor}: {list(tensor.shape)} ≠ {list(shapes[ours])}"
-        for ours, tensor in weights.items()
-        if tensor.shape != shapes[ours] and not (is_norm(ours) and tensor.numel() == 1)
-    ]
-    if problems := problems_with(missing, misshapen, surplus, rest, config.d_model):
+    tables = {found.name: matched.rest[found.name] for found in positions.values() if found.name}
+    rest = {name: tensor for name, tensor in matched.rest.items() if name not in tables}
+    ends = [tensor for ours, tensor in matched.weights.items() if ours.startswith(ENDS)]
+    scaled = described.differences.scale_embeddings
+    surplus = {name: rest[name] for name in unexplained(rest, [*ends, *tables.values()], config, scaled=scaled)}
+    if problems := [*problems_with_names(matched), *problems_with_surplus(surplus, matched, config.d_model)]:
         raise unfit(checkpoint, problems)
     return Fit(
         config=replace(config, positional=positions["encoder"].kind) if positions else config,
-        weights=weights,
-        absent=absent,
+        weights=matched.weights,
+        absent=matched.absent,
         positions=positions,
+        numbers=matched.numbers,
+        notes=tuple(notes_on(saved, matched.ignored, positions)),
+    )
+
+
+def matched_names(described: Description, saved: SavedFile, checkpoint: str) -> Matched:
+    """Raises CheckpointError if the description claims more layers or weights than the file has."""
+
+    def build() -> TutorialTransformer:
+        return TutorialTransformer(described.model, described.differences)
+
+    header = Header(shapes={name: tuple(tensor.shape) for name, tensor in saved.tensors.items()})
+    numbers = require_matching_weights(build, described.model.to_dict(), header, checkpoint)
+    with torch.device("meta"):
+        parameters = build().named_parameters(remove_duplicate=False)
+    shapes = {name: parameter.shape for name, parameter in parameters if ".positions." not in name}
+    places = {ours: place_in(saved, described.names.of(ours)) for ours in shapes}
+    used = {place.tensor for place in places.values()}
+    unused = [name for name in saved.tensors if name not in used]
+    ignored = matching(unused, [saved.key(pattern) for pattern in described.ignore])
+    return Matched(
+        shapes=shapes,
+        places=places,
+        weights={ours: taken(saved.tensors[p.tensor], p) for ours, p in places.items() if p.tensor in saved.tensors},
+        absent=absent_biases(places, saved),
+        ignored=ignored,
+        rest={name: saved.tensors[name] for name in unused if name not in ignored},
         numbers=numbers,
-        notes=tuple(notes_on(saved, ignored, positions)),
     )
 
 
 def place_in(saved: SavedFile, name: SavedName) -> SavedName:
-    """The name without what stood before all names of the file."""
-    prefix = saved.prefix
-    return replace(name, tensor=name.tensor.removeprefix(prefix), pattern=name.pattern.removeprefix(prefix))
+    return replace(name, tensor=saved.key(name.tensor), pattern=saved.key(name.pattern))
+
+
+def named_as_in(saved: SavedFile, form: PositionForm) -> PositionForm:
+    names = {name: saved.key(getattr(form, name)) for name in ("table", "source_table", "target_table")}
+    return PositionForm.from_dict(form.to_dict() | names)
 
 
 def is_norm(ours: str) -> bool:
@@ -132,19 +161,27 @@ def absent_biases(places: Mapping[str, SavedName], saved: SavedFile) -> frozense
     )
 
 
-def problems_with(
-    missing: list[str], misshapen: list[str], surplus: list[str], tensors: Mapping[str, Tensor], width: int
-) -> list[Message]:
-    """A sentence for each kind of problem, and the remedy for tensors that nothing uses."""
-    found = []
-    if missing:
-        found.append(Message("Missing tensors: {names}.", names=few(dict.fromkeys(missing))))
+def problems_with_names(matched: Matched) -> Iterator[Message]:
+    """A sentence on missing tensors, and one on tensors with another shape."""
+    misshapen = [
+        f"{matched.places[ours].tensor}: {list(tensor.shape)} ≠ {list(matched.shapes[ours])}"
+        for ours, tensor in matched.weights.items()
+        if tensor.shape != matched.shapes[ours] and not (is_norm(ours) and tensor.numel() == 1)
+    ]
+    if matched.missing:
+        yield Message("Missing tensors: {names}.", names=few(matched.missing))
     if misshapen:
-        found.append(Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen)))
+        yield Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen))
+
+
+def problems_with_surplus(surplus: Mapping[str, Tensor], matched: Matched, width: int) -> Iterator[Message]:
+    """A sentence on tensors that nothing uses, and its remedy."""
     if surplus:
-        found.append(Message("Tensors that are not used: {names}.", names=few(surplus)))
-        found.append(remedy_for(surplus[0], tensors[surplus[0]], width))
-    return found
+        yield Message("Tensors that are not used: {names}.", names=few(list(surplus)))
+        if matched.missing:
+            yield Message("If these are the missing tensors, write their names in [names] or [names.modules].")
+        else:
+            yield remedy_for(*next(iter(surplus.items())), width)
 
 
 def remedy_for(name: str, tensor: Tensor, width: int) -> Message:
@@ -178,8 +215,7 @@ def unfit(checkpoint: str, problems: list[Message]) -> CheckpointError:
     )
 
 
-def few(names: Iterable[str]) -> str:
-    names = list(names)
+def few(names: Sequence[str]) -> str:
     shown = ", ".join(names[:4])
     return Message("{names} and {n} more", names=shown, n=len(names) - 4) if len(names) > 4 else shown
 

@@ -47,7 +47,7 @@ def recognised(folder: Path) -> Mapping[str, Any] | None:
         return None
     model = {"num_heads": UNKNOWN, **found["model"]}
     values = {"weights": weights.name, **found, "model": model}
-    return values if any("vocabulary" in name for name in values) else with_vocabulary(values, folder, saved)
+    return with_vocabulary(values, folder, saved) if "source_embedding" in values.get("names", {}) else values
 
 
 def with_vocabulary(values: Mapping[str, Any], folder: Path, saved: SavedFile) -> Mapping[str, Any]:

@@ -28,7 +28,8 @@ HARMLESS = re.compile(
 )
 # Keys under which training loops store a state dict; the first of them that a file has counts.
 WRAPPERS = ("state_dict", "model_state_dict", "model_state", "model", "net", "ema")
-PREFIXES = ("module.", "_orig_mod.", "model.")  # of DataParallel, of torch.compile, of a module around the model
+PREFIXES = ("module.", "model.")  # of DataParallel, of a module around the model
+COMPILED = "_orig_mod."  # torch.compile adds it where a compiled module begins
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,6 +40,10 @@ class SavedFile:
     prefix: str = ""  # stood before every name in the file, such as "module."
     settings: Mapping[str, Any] = field(default_factory=dict)  # numbers, texts, lists and dictionaries of them
     beside: tuple[str, ...] = ()  # keys of other tensors, such as the state of the optimizer
+
+    def key(self, name: str) -> str:
+        """The key in `tensors` of a name as the file has it."""
+        return name.replace(COMPILED, "").removeprefix(self.prefix)
 
 
 def read_saved_file(path: Path) -> SavedFile:
@@ -138,6 +143,7 @@ def is_plain(value: object) -> bool:
 
 def without_prefix(saved: SavedFile) -> SavedFile:
     """Take away what stands before every name."""
+    saved = replace(saved, tensors={name.replace(COMPILED, ""): tensor for name, tensor in saved.tensors.items()})
     for prefix in PREFIXES:
         if all(name.startswith(prefix) and name != prefix for name in saved.tensors):
             tensors = {name.removeprefix(prefix): tensor for name, tensor in saved.tensors.items()}

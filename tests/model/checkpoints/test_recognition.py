@@ -1,6 +1,7 @@
 """Weights of tutorials without a `headlight.toml`: recognised, described, and opened with the same numbers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,26 @@ def test_a_tutorial_opens_with_the_numbers_of_its_own_code(tmp_path: Path, name:
             torch.testing.assert_close(weights, expected, **CLOSE)
     counted = sum(tensor.numel() for key, tensor in state.items() if key not in spelling.tables or spelling.learned)
     assert sum(parameter.numel() for parameter in checkpoint.model.parameters()) == counted
+
+
+@torch.inference_mode()
+def test_norms_with_one_number_and_other_names_open(tmp_path: Path) -> None:
+    """An early version of one tutorial has a single scale and shift; many others replace its norms by nn.LayerNorm."""
+    one, folder = SPELLINGS["hkproj"], tmp_path / "one"
+    state = {name: t[:1] if ".norm." in name else t for name, t in saved(folder, one).items()}
+    torch.save(state, folder / "model.pt")
+    describe(folder)
+    ids = torch.tensor([4, 5, 3])
+    expected = logits_of(one, state, ids, ids)[0]
+    torch.testing.assert_close(open_translator(folder).model(ids[None], ids[None])[0], expected, **CLOSE)
+    plain, folder = (
+        replace(SPELLINGS["annotated"], norm=("weight", "bias"), sample=False, epsilon=1e-5),
+        tmp_path / "plain",
+    )
+    state = saved(folder, plain)
+    describe(folder)
+    expected = logits_of(plain, state, ids, ids)[0]
+    torch.testing.assert_close(open_translator(folder).model(ids[None], ids[None])[0], expected, **CLOSE)
 
 
 def test_a_surplus_loss_is_ignored_by_name_and_settings_beside_the_weights_are_read(tmp_path: Path) -> None:
