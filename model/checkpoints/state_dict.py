@@ -1,6 +1,7 @@
 """Opens weights that a tutorial's code saved as our own Transformer. `description.py` explains `headlight.toml`."""
 
 from pathlib import Path
+from typing import Literal
 
 from model.checkpoints.checkpoint import Checkpoint, ready
 from model.checkpoints.description import Description, Side, described_in
@@ -34,10 +35,14 @@ def config_of(described: Description, fitted: Fit | None = None) -> ForeignConfi
         family=Message("state dict, {layout} layout", layout=described.names.layout),
         task="translation",
         model=described.model if fitted is None else fitted.config,
-        tokenizer=ForeignTexts(),
+        tokenizer=ForeignTexts(kind=kind_of_tokens(described)),
         values=described.values,
         notes=() if fitted is None else fitted.notes,
     )
+
+
+def kind_of_tokens(described: Description) -> Literal["subwords", "words", "characters"]:
+    return described.tokens if described.source.tokenizer is None else "subwords"
 
 
 def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None = None) -> Checkpoint:

@@ -69,7 +69,7 @@ class ForeignTexts:
     chat: ChatFrame | None = None  # what the template adds, where it is used
     special_tokens: Mapping[str, str] = field(default_factory=dict)  # name, such as bos_token → text
     languages: Mapping[str, int] = field(default_factory=dict)  # language code → its token, for a multilingual model
-    kind = "subwords"
+    kind: Literal["subwords", "words", "characters"] = "subwords"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,8 +55,8 @@ def ask_about_weights() -> None:
     with st.form(key="describe"):
         st.markdown(
             t(
-                "Headlight knows the names of these weights. They do not contain the settings below. Choose what the "
-                "code has that trained them. Headlight writes the answers into a `headlight.toml`."
+                "Headlight knows the names of these weights. They do not contain the settings below. Choose the values "
+                "of the code that trained them. Headlight writes them into a `headlight.toml`."
             )
         )
         for question in questions:

@@ -46,7 +46,12 @@ VALUES: Mapping[str, Mapping[str, str]] = {
         "reading": N_("reading"),
         "classification": N_("classification"),
     },
-    "tokens": {"bpe": N_("subwords (BPE)"), "words": N_("words"), "subwords": N_("subwords")},
+    "tokens": {
+        "bpe": N_("subwords (BPE)"),
+        "words": N_("words"),
+        "characters": N_("characters"),
+        "subwords": N_("subwords"),
+    },
     "positions": {
         "sinusoidal": N_("sinusoidal"),
         "learned": N_("learned"),
