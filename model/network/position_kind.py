@@ -17,7 +17,7 @@ SENTENCES = {
         "Sine and cosine waves are added to the token vectors before the first layer: one vector for each position."
     ),
     "table": N_(
-        "A fixed vector for each position is added to the token vectors before the first layer. The vectors come with "
+        "A vector for each position is added to the token vectors before the first layer. The vectors come with "
         "the weights."
     ),
     "rotary": N_(
