@@ -18,6 +18,9 @@ LONGEST = 4096
 HEADS = ("num_heads", "n_heads", "nhead", "n_head", "heads", "attn_heads", "num_attention_heads")
 LOSSES = ("criterion", "loss", "loss_fn", "loss_function")  # modules that a training loop keeps beside the model
 EMBEDDINGS = ("encoder.embedding.tokens", "decoder.embedding.tokens")
+NORM = "encoder.layers.0.self_attention_residual.norm.weight"
+QUERIES = "encoder.layers.0.self_attn.in_proj_weight"  # of torch.nn.Transformer
+TARGET = re.compile(r"(^|[._])(tgt|trg|target|dec|decoder|out|output)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,16 +133,10 @@ def names_in(saved: SavedFile, tutorial: Tutorial, prefix: str) -> Names:
     return plain if has_plain and names.of(NORM).tensor not in saved.tensors else names
 
 
-NORM = "encoder.layers.0.self_attention_residual.norm.weight"
-
-
 def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
     """Any model with a `torch.nn.Transformer`: its embeddings and its output layer are found by their shapes."""
-    inner = next((name for name in saved.tensors if name.endswith("encoder.layers.0.self_attn.in_proj_weight")), "")
-    prefix = inner.removesuffix("encoder.layers.0.self_attn.in_proj_weight")
-    if not inner:
-        return
-    width = saved.tensors[inner].size(-1)
+    queries = next((name for name in saved.tensors if name.endswith(QUERIES)), "")
+    width = saved.tensors[queries].size(-1) if queries else 0
     matrices = {
         name.removesuffix(".weight"): tensor
         for name, tensor in saved.tensors.items()
@@ -148,14 +145,17 @@ def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
     }
     outputs = [name for name in matrices if f"{name}.bias" in saved.tensors]
     embeddings = [name for name in matrices if name not in outputs]
-    if len(outputs) == 1 and 1 <= len(embeddings) <= 2:
-        by_side = sorted(embeddings, key=lambda name: bool(re.search(r"(tgt|trg|target|dec|out)", name)))
+    target = [name for name in embeddings if TARGET.search(name)]
+    source = [name for name in embeddings if name not in target]
+    if len(embeddings) == 1:
+        source = target = embeddings
+    if len(outputs) == len(source) == len(target) == 1:
         yield Tutorial(
             layout="torch",
-            embeddings=(by_side[0], by_side[-1]),
+            embeddings=(source[0], target[0]),
             output=outputs[0],
             model=OPTIONS | {"scale_embeddings": UNKNOWN, "positional": UNKNOWN},
-            prefix=prefix,
+            prefix=queries.removesuffix(QUERIES),
         )
 
 

@@ -120,6 +120,15 @@ def test_what_is_not_clear_is_asked_and_never_guessed(tmp_path: Path) -> None:
         open_checkpoint(folder)
 
 
+def test_the_embeddings_of_any_torch_model_are_found_only_if_their_sides_are_clear(tmp_path: Path) -> None:
+    spelling = replace(SPELLINGS["PyTorch tutorial"], ends=("words", "target.words", "to_words"), tables=("", ""))
+    saved(tmp_path / "mine", spelling)
+    assert describe(tmp_path / "mine", TRUE | {"positional": "sinusoidal"}) == {*TRUE, "positional"}
+    assert open_checkpoint(tmp_path / "mine").name == "mine"
+    saved(tmp_path / "unclear", replace(spelling, ends=("words", "more_words", "to_words")))
+    assert recognised(tmp_path / "unclear") is None
+
+
 def test_weights_of_another_model_get_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     torch.save({"layer.weight": torch.ones(2, 2)}, tmp_path / "mine" / "model.pt")
