@@ -80,7 +80,8 @@ def translated_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) ->
         return (*first, *tokenizers.target.encode(reference).ids[: limit - len(first) - 2], specials.eos)
 
     targets = [[specials.bos, *target_ids(reference)] for _, reference in pairs]
-    return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
+    ids = pad_ids(model, sources, targets)
+    return Examples(source=ids.source, target=ids.read)
 
 
 def all_heads(model: Reads) -> list[Head]:
@@ -108,8 +109,10 @@ def sentence_losses(model: Reads, examples: Examples) -> Tensor:
     assert isinstance(model, Writes)
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
-    losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=model.pad_id, reduction="none")  # (B, T)
-    return losses.sum(dim=1) / (labels != model.pad_id).sum(dim=1)
+    losses = F.cross_entropy(
+        logits.transpose(1, 2), labels, ignore_index=model.target_pad_id, reduction="none"
+    )  # (B, T)
+    return losses.sum(dim=1) / (labels != model.target_pad_id).sum(dim=1)
 
 
 def loss_changes(model: Reads, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:

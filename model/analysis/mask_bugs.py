@@ -266,5 +266,5 @@ def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list
         ended |= (token == specials.eos) | (limits < length)
         if ended.all():
             break
-        read = torch.cat([read, token.masked_fill(ended, model.pad_id)[:, None]], dim=1)
-    return [[int(i) for i in row if i != model.pad_id] for row in read[:, 1:]]
+        read = torch.cat([read, token.masked_fill(ended, model.target_pad_id)[:, None]], dim=1)
+    return [[int(i) for i in row if i != model.target_pad_id] for row in read[:, 1:]]

@@ -96,9 +96,11 @@ def linearize(step: ReadoutStep | None, x: Tensor) -> LinearMap:
         moved = torch.where(x == 0, torch.full_like(x, NEAR_ZERO), x)
         return LinearMap(factor=step(moved) / moved)
     centred = x - x.mean(dim=-1, keepdim=True) if step.centred else x
-    deviation = (centred.square().mean(dim=-1, keepdim=True) + step.epsilon).sqrt()
     return LinearMap(
-        centred=step.centred, divisor=deviation, factor=to_double(step.scale), constant=to_double(step.shift)
+        centred=step.centred,
+        divisor=step.divisor(centred),
+        factor=to_double(step.scale),
+        constant=to_double(step.shift),
     )
 
 

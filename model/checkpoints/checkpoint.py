@@ -36,6 +36,7 @@ from model.text.vocab import PAD_ID
 
 __all__ = [
     "BY_LENGTH",
+    "CONFIG",
     "DESCRIPTION",
     "WEIGHTS",
     "Checkpoint",

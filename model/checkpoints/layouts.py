@@ -1,57 +1,149 @@
-"""The names that tutorials give to the weights of a Transformer, and how these weights get our names."""
+"""The names that tutorials give to the parts of a Transformer."""
 
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from typing import Literal
 
-import torch
-from torch import Tensor, nn
+from model.config.section import Section, require
 
-from model.checkpoints.checkpoint import DESCRIPTION
-from model.files import CheckpointError
-from model.messages import Message
+__all__ = ["LAYOUTS", "Layout", "Names", "NormForm", "SavedName"]
 
-__all__ = ["LAYOUTS", "Names", "copy_weights"]
 
-# Our module → their module. `[k]` is the k-th third of a matrix with queries, keys and values.
-LAYOUTS: Mapping[str, Mapping[str, str]] = {
-    "torch": {
-        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.in_proj[0]",
-        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.in_proj[1]",
-        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.in_proj[2]",
-        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.out_proj",
-        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.norm1",
-        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.linear1",
-        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.linear2",
-        "{stack}.norm": "{stack}.norm",
-        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.norm2",
-        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.norm3",
-        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.norm2",
-        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.multihead_attn.in_proj[0]",
-        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.multihead_attn.in_proj[1]",
-        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.multihead_attn.in_proj[2]",
-        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.multihead_attn.out_proj",
-    },
-    "annotated": {
-        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.linears.0",
-        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.linears.1",
-        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.linears.2",
-        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.linears.3",
-        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.sublayer.0.norm",
-        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.feed_forward.w_1",
-        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.feed_forward.w_2",
-        "{stack}.norm": "{stack}.norm",
-        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.sublayer.1.norm",
-        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.sublayer.2.norm",
-        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.sublayer.1.norm",
-        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.src_attn.linears.0",
-        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.src_attn.linears.1",
-        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.src_attn.linears.2",
-        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.src_attn.linears.3",
-    },
+@dataclass(frozen=True, kw_only=True)
+class NormForm(Section):
+    """The table [norm] of `headlight.toml`: how norms name their parameters, and how they divide."""
+
+    weight: str = "weight"
+    bias: str = "bias"
+    epsilon: float = 1e-5
+    deviation: Literal["population", "sample"] = "population"  # sample: see `SampleNorm`
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.epsilon >= 0, "epsilon is {epsilon}; it must be 0 or larger, such as 1e-5.", epsilon=self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The names in the code of one tutorial."""
+
+    modules: Mapping[str, str]  # our module → their module; `[k]` is the k-th third of queries, keys and values
+    norm: NormForm = field(default_factory=NormForm)
+
+
+ATTENTION = ("query_projection", "key_projection", "value_projection", "output_projection")
+PARTS = {  # what a layer has besides attention, in the order of the names below
+    "encoder": ("self_attention_residual.norm", "feed_forward_residual.norm"),
+    "decoder": ("self_attention_residual.norm", "cross_attention_residual.norm", "feed_forward_residual.norm"),
 }
+
+
+def names_of(
+    *,
+    projections: tuple[str, str, str, str],
+    attentions: tuple[str, str, str],
+    feed_forward: tuple[str, str],
+    encoder_norms: tuple[str, str],
+    decoder_norms: tuple[str, str, str],
+    last_norm: str = "norm",
+) -> dict[str, str]:
+    """The names of all modules.
+
+    Args:
+        projections: Of queries, keys, values and the output, inside an attention.
+        attentions: The encoder's, the decoder's own, and the one to the source.
+        feed_forward: Its two matrices.
+        encoder_norms: After attention and feed-forward, or before them.
+        decoder_norms: Of self-attention, cross-attention and feed-forward.
+        last_norm: Of a stack.
+    """
+    encoder, decoder, cross = attentions
+    names = {f"{stack}.norm": f"{stack}.{last_norm}" for stack in PARTS}
+    for stack, norms in (("encoder", encoder_norms), ("decoder", decoder_norms)):
+        layer = f"{stack}.layers.{{i}}"
+        pairs = [*zip(PARTS[stack], norms, strict=True)]
+        pairs += [("feed_forward.expand", feed_forward[0]), ("feed_forward.contract", feed_forward[1])]
+        own = (
+            {"self_attention": encoder} if stack == "encoder" else {"self_attention": decoder, "cross_attention": cross}
+        )
+        for ours, theirs in own.items():
+            pairs += [(f"{ours}.{part}", f"{theirs}.{name}") for part, name in zip(ATTENTION, projections, strict=True)]
+        names |= {f"{layer}.{ours}": f"{layer}.{theirs}" for ours, theirs in pairs}
+    return names
+
+
+SAMPLE = {"epsilon": 1e-6, "deviation": "sample"}
+LAYOUTS: Mapping[str, Layout] = {
+    "torch": Layout(  # torch.nn.Transformer
+        modules=names_of(
+            projections=("in_proj[0]", "in_proj[1]", "in_proj[2]", "out_proj"),
+            attentions=("self_attn", "self_attn", "multihead_attn"),
+            feed_forward=("linear1", "linear2"),
+            encoder_norms=("norm1", "norm2"),
+            decoder_norms=("norm1", "norm2", "norm3"),
+        )
+    ),
+    "annotated": Layout(  # "The Annotated Transformer" (Rush 2018)
+        modules=names_of(
+            projections=("linears.0", "linears.1", "linears.2", "linears.3"),
+            attentions=("self_attn", "self_attn", "src_attn"),
+            feed_forward=("feed_forward.w_1", "feed_forward.w_2"),
+            encoder_norms=("sublayer.0.norm", "sublayer.1.norm"),
+            decoder_norms=("sublayer.0.norm", "sublayer.1.norm", "sublayer.2.norm"),
+        ),
+        norm=NormForm.from_dict({"weight": "a_2", "bias": "b_2", **SAMPLE}),
+    ),
+    "hyunwoongko": Layout(  # github.com/hyunwoongko/transformer
+        modules=names_of(
+            projections=("w_q", "w_k", "w_v", "w_concat"),
+            attentions=("attention", "self_attention", "enc_dec_attention"),
+            feed_forward=("ffn.linear1", "ffn.linear2"),
+            encoder_norms=("norm1", "norm2"),
+            decoder_norms=("norm1", "norm2", "norm3"),
+        ),
+        norm=NormForm(weight="gamma", bias="beta", epsilon=1e-12),
+    ),
+    "hkproj": Layout(  # github.com/hkproj/pytorch-transformer
+        modules=names_of(
+            projections=("w_q", "w_k", "w_v", "w_o"),
+            attentions=("self_attention_block", "self_attention_block", "cross_attention_block"),
+            feed_forward=("feed_forward_block.linear_1", "feed_forward_block.linear_2"),
+            encoder_norms=("residual_connections.0.norm", "residual_connections.1.norm"),
+            decoder_norms=("residual_connections.0.norm", "residual_connections.1.norm", "residual_connections.2.norm"),
+        ),
+        norm=NormForm.from_dict({"weight": "alpha", "bias": "bias", **SAMPLE}),
+    ),
+    "bentrevett": Layout(  # github.com/bentrevett/pytorch-seq2seq, "Attention is All You Need"
+        modules=names_of(
+            projections=("fc_q", "fc_k", "fc_v", "fc_o"),
+            attentions=("self_attention", "self_attention", "encoder_attention"),
+            feed_forward=("positionwise_feedforward.fc_1", "positionwise_feedforward.fc_2"),
+            encoder_norms=("self_attn_layer_norm", "ff_layer_norm"),
+            decoder_norms=("self_attn_layer_norm", "enc_attn_layer_norm", "ff_layer_norm"),
+        )
+    ),
+    "joeynmt": Layout(  # github.com/joeynmt/joeynmt
+        modules=names_of(
+            projections=("q_layer", "k_layer", "v_layer", "output_layer"),
+            attentions=("src_src_att", "trg_trg_att", "src_trg_att"),
+            feed_forward=("feed_forward.pwff_layer.0", "feed_forward.pwff_layer.3"),
+            encoder_norms=("layer_norm", "feed_forward.layer_norm"),
+            decoder_norms=("x_layer_norm", "dec_layer_norm", "feed_forward.layer_norm"),
+            last_norm="layer_norm",
+        ),
+        norm=NormForm(epsilon=1e-6),
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedName:
+    """Where a file has one of our parameters."""
+
+    tensor: str
+    third: int | None = None  # of a matrix with queries, keys and values
+    pattern: str = ""  # the same name for all layers, with `{i}`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,94 +156,36 @@ class Names:
     target_embedding: str
     output: str
     modules: Mapping[str, str]
+    norm: NormForm
 
-
-@torch.no_grad()
-def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, checkpoint: str) -> None:
-    """Copy saved tensors into every parameter of a model.
-
-    Args:
-        model: Our model.
-        theirs: Name → tensor, as saved.
-        names: The names in the saved file.
-        checkpoint: Name of the checkpoint, for messages.
-
-    Raises:
-        CheckpointError: tensors are missing, not used, or have another shape. The message names them.
-    """
-    wanted = dict(model.named_parameters(remove_duplicate=False))
-    used, missing, misshapen = set[str](), list[str](), list[str]()
-    for ours, parameter in wanted.items():
-        their_name, tensor = find_tensor(ours, theirs, names)
-        used.add(their_name)
-        if tensor is None:
-            missing.append(their_name)
-        elif tensor.shape != parameter.shape:
-            misshapen.append(f"{their_name}: {list(tensor.shape)} ≠ {list(parameter.shape)}")
-        else:
-            parameter.copy_(tensor)
-    # Positions that are not learned are computed, so saved ones are not needed.
-    surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
-    problems = [
-        Message("Missing tensors: {names}.", names=few(missing)) if missing else None,
-        Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen))
-        if misshapen
-        else None,
-        Message("Tensors that are not used: {names}.", names=few(surplus)) if surplus else None,
-    ]
-    if found := [problem for problem in problems if problem is not None]:
-        raise CheckpointError(
-            "The weights of {checkpoint} do not fit {description}. {found}",
-            checkpoint=checkpoint,
-            description=DESCRIPTION,
-            found=reduce(lambda first, then: Message("{first} {then}", first=first, then=then), found),
+    def of(self, ours: str) -> SavedName:
+        """The name in the file of one of our parameters, such as "encoder.norm.weight"."""
+        module, _, part = ours.rpartition(".")
+        ends = {
+            "encoder.embedding.tokens": self.source_embedding,
+            "decoder.embedding.tokens": self.target_embedding,
+            "output_projection": self.output,
+        }
+        if module in ends:
+            name = f"{ends[module]}.{part}"
+            return SavedName(tensor=name, pattern=name)
+        pattern = self.module(re.sub(r"\.layers\.\d+\.", ".layers.{i}.", module))
+        if module.endswith("norm"):
+            part = self.norm.weight if part == "weight" else self.norm.bias
+        third = re.fullmatch(r"(.*)\[([012])\]", pattern)
+        pattern = f"{third[1]}_{part}" if third else f"{pattern}.{part}"
+        number = re.search(r"\.layers\.(\d+)\.", module)
+        return SavedName(
+            tensor=pattern.replace("{i}", number[1] if number else ""),
+            third=int(third[2]) if third else None,
+            pattern=pattern,
         )
 
-
-def few(names: list[str]) -> str:
-    shown = ", ".join(names[:4])
-    return Message("{names} and {n} more", names=shown, n=len(names) - 4) if len(names) > 4 else shown
-
-
-def find_tensor(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, Tensor | None]:
-    """The saved name of one of our parameters, and its tensor if the file has it."""
-    module, _, part = ours.rpartition(".")
-    their_module = module_name(module, names)
-    third = re.fullmatch(r"(.*)\[(\d)\]", their_module)
-    if third:  # torch.nn.MultiheadAttention
-        name = f"{third[1]}_{part}"
-        tensor = theirs.get(name)
-        if tensor is not None and (tensor.dim() == 0 or len(tensor) % 3):
-            raise CheckpointError(
-                "{name} has the shape {shape}. Its rows must be queries, keys and values.",
-                name=name,
-                shape=list(tensor.shape),
-            )
-        return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
-    name = f"{their_module}.{'weight' if part == 'table' else part}"  # learned positions
-    if name in theirs or names.layout != "annotated" or not their_module.endswith("norm"):
-        return name, theirs.get(name)
-    # The LayerNorm of this tutorial divides by the standard deviation of a sample, larger by √(n / (n − 1)).
-    name = f"{their_module}.{'a_2' if part == 'weight' else 'b_2'}"
-    tensor = theirs.get(name)
-    if tensor is None or part == "bias":
-        return name, tensor
-    return name, tensor.float() * math.sqrt((tensor.numel() - 1) / tensor.numel())
-
-
-def module_name(module: str, names: Names) -> str:
-    ends = {
-        "encoder.embedding.tokens": names.source_embedding,
-        "decoder.embedding.tokens": names.target_embedding,
-        "output_projection": names.output,
-    }
-    if module in ends:
-        return ends[module]
-    number = re.search(r"\.(\d+)\.", module)
-    stack, i = module.partition(".")[0], number[1] if number else ""
-    template = re.sub(r"\.\d+\.", ".{i}.", module)
-    for table in (names.modules, LAYOUTS[names.layout]):
-        theirs = table.get(template) or table.get(template.replace(stack, "{stack}", 1))
-        if theirs is not None:
-            return names.prefix + theirs.replace("{stack}", stack).replace("{i}", i)
-    return module
+    def module(self, ours: str) -> str:
+        """Their module with `{i}` for the layer."""
+        stack = ours.partition(".")[0]
+        known = LAYOUTS[self.layout].modules
+        theirs = (
+            self.modules.get(ours) or self.modules.get(ours.replace(stack, "{stack}", 1)) or known.get(ours) or ours
+        )
+        return self.prefix + theirs.replace("{stack}", stack)

@@ -1,210 +1,48 @@
-"""Opens weights that a tutorial's code saved as our own Transformer. A short file `headlight.toml` describes them.
+"""Opens weights that a tutorial's code saved as our own Transformer. `description.py` explains `headlight.toml`."""
 
-    weights = "model.pt"              # from torch.save(model.state_dict(), …), or .safetensors
-    vocabulary = "vocab.json"         # token → id, or one token per line; or source_vocabulary and target_vocabulary
-    tokens = "characters"             # or "words", between spaces
-
-    [model]                           # as in our recipes, without vocab_size
-    d_model = 256
-    …
-    final_norm = true                 # a norm after the last layer; torch.nn.Transformer has it with "post" too
-    output_bias = true
-    scale_embeddings = true           # by √d_model
-
-    [specials]                        # tokens of the vocabulary
-    pad = "<pad>"
-    bos = "<s>"
-    eos = "</s>"
-    unknown = "<unk>"
-    around_source = true              # a source begins with bos and ends with eos; otherwise it only ends with eos
-    fill_source = 256                 # if sources were padded to this length without a mask, so that padding is read
-
-    [names]
-    layout = "torch"                  # torch.nn.Transformer; or "annotated" (Rush 2018)
-    prefix = "transformer."           # before the names of the layers
-    source_embedding = "embed"
-    target_embedding = "embed"
-    output = "generator"
-
-If the names follow neither layout, the table `[names.modules]` leads from our names to theirs. `{i}` is the layer.
-"""
-
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor, nn
-
-from model.checkpoints.checkpoint import DESCRIPTION, Checkpoint, ready
-from model.checkpoints.layouts import LAYOUTS, Names, copy_weights
+from model.checkpoints.checkpoint import Checkpoint, ready
+from model.checkpoints.description import Description, Side, described_in
+from model.checkpoints.fit import Fit, fit
+from model.checkpoints.tutorial_model import TutorialTransformer
 from model.config.foreign import ForeignConfig, ForeignTexts
-from model.config.model import ModelConfig
-from model.config.section import ConfigError, Section, require
-from model.files import CheckpointError
 from model.messages import Message
-from model.network.masks import padding_mask
-from model.network.transformer import Transformer
-from model.safety.errors import first_line
-from model.safety.json_files import MAX_CONFIG_BYTES, read_text
-from model.safety.sizes import require_matching_weights, require_memory
-from model.safety.torch_files import read_state_dict
-from model.safety.weight_files import Header
+from model.safety.sizes import require_memory
+from model.safety.torch_files import read_saved_file
+from model.text.encoding import Tokenizer
 from model.text.tokenizers import TokenizerPair
-from model.text.vocab import Specials
-from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
+from model.text.vocabulary_list import ListedTokenizer
 
-__all__ = ["DESCRIPTION", "open_state_dict", "read_description"]
-
-MAX_POSITIONS = 4096
-TUTORIAL_SETTINGS = ("final_norm", "output_bias", "scale_embeddings")  # in [model]; our own models do not have them
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpecialTokens(Section):
-    """The table [specials]."""
-
-    pad: str
-    bos: str
-    eos: str
-    unknown: str = ""
-    around_source: bool = False
-    fill_source: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Description:
-    """The contents of `headlight.toml`."""
-
-    weights: Path
-    model: ModelConfig
-    final_norm: bool
-    output_bias: bool
-    scale_embeddings: bool
-    vocabularies: tuple[Mapping[str, int], Mapping[str, int]]
-    tokens: Literal["characters", "words"]
-    specials: SpecialTokens
-    names: Names
-    values: Mapping[str, object]
-
-    @property
-    def config(self) -> ForeignConfig:
-        return ForeignConfig(
-            family=Message("state dict, {layout} layout", layout=self.names.layout),
-            task="translation",
-            model=self.model,
-            tokenizer=ForeignTexts(),
-            values=self.values,
-        )
-
-
-class TutorialTransformer(Transformer):
-    """Our Transformer with the differences that tutorials have."""
-
-    def __init__(self, described: Description, *, pad_id: int) -> None:
-        super().__init__(described.model, pad_id=pad_id)
-        d_model = described.model.d_model
-        if described.final_norm:
-            self.encoder.norm, self.decoder.norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        if described.output_bias:
-            self.output_projection = nn.Linear(d_model, described.model.target_vocab_size)
-        if not described.scale_embeddings:
-            self.encoder.embedding.scale = self.decoder.embedding.scale = 1.0
-        self.reads_padding = bool(described.specials.fill_source)
-
-    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        mask = padding_mask(source, self.pad_id) | self.reads_padding
-        return self.encoder(source, mask=mask), mask
+__all__ = ["open_state_dict", "read_description"]
 
 
 def read_description(folder: Path) -> ForeignConfig:
-    """Read the description of a folder without loading its weights.
+    """Read the description of a folder. Of its weights, only the names, the shapes and the positions are used.
 
     Raises:
-        CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
+        CheckpointError: `headlight.toml` or a vocabulary is missing or wrong, or the weights do not fit it.
     """
-    return described_in(folder).config
+    described = described_in(folder)
+    if not described.weights.exists():
+        return config_of(described)
+    return config_of(described, fit(described, read_saved_file(described.weights), folder.name))
 
 
-def described_in(folder: Path) -> Description:
-    try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
-        return description_of(values, folder)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        missing = isinstance(error, KeyError)
-        reason = Message("the setting {name} is missing.", name=error) if missing else first_line(error)
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=reason,
-        ) from error
-
-
-def description_of(values: Mapping[str, Any], folder: Path) -> Description:
-    model, names = dict(values["model"]), dict(values["names"])
-    flags = {name: model.pop(name, name == "scale_embeddings") for name in TUTORIAL_SETTINGS}
-    for name, flag in flags.items():
-        require(isinstance(flag, bool), "{name} is {flag}. It must be true or false.", name=name, flag=repr(flag))
-    files = [
-        values[f"{side}_vocabulary"] if "vocabulary" not in values else values["vocabulary"]
-        for side in ("source", "target")
-    ]
-    source, target = (read_vocabulary(inside(folder, name)) for name in files)
-    tokens, specials = values.get("tokens", "words"), SpecialTokens.from_dict(values["specials"])
-    length = model.get("max_length", 256)
-    require(
-        length in range(1, MAX_POSITIONS + 1),
-        "max_length is {length}. It must be from 1 to {max_positions}.",
-        length=length,
-        max_positions=f"{MAX_POSITIONS:,}",
-    )
-    require(
-        specials.fill_source <= length,
-        "fill_source is {fill_source} and max_length is {length}. fill_source must not be larger.",
-        fill_source=specials.fill_source,
-        length=length,
-    )
-    require(
-        tokens in ("characters", "words"),
-        'tokens is {tokens}. It must be "characters" or "words".',
-        tokens=repr(tokens),
-    )
-    layout = names.get("layout", "torch")
-    require(
-        layout in LAYOUTS,
-        "layout is {layout}. It must be one of {layouts}.",
-        layout=repr(layout),
-        layouts=", ".join(LAYOUTS),
-    )
-    sizes = {"source_vocab_size": max(source.values()) + 1, "target_vocab_size": max(target.values()) + 1}
-    return Description(
-        weights=inside(folder, values["weights"]),
-        model=ModelConfig.from_dict({"dropout": 0.0, "tie_embeddings": "none"} | model | sizes),
-        vocabularies=(source, target),
-        tokens=tokens,
-        specials=specials,
-        names=Names(
-            layout=layout,
-            prefix=str(names.get("prefix", "")),
-            source_embedding=str(names["source_embedding"]),
-            target_embedding=str(names["target_embedding"]),
-            output=str(names["output"]),
-            modules={str(ours): str(theirs) for ours, theirs in dict(names.get("modules", {})).items()},
-        ),
-        values=values,
-        **flags,
+def config_of(described: Description, fitted: Fit | None = None) -> ForeignConfig:
+    return ForeignConfig(
+        family=Message("state dict, {layout} layout", layout=described.names.layout),
+        task="translation",
+        model=described.model if fitted is None else fitted.config,
+        tokenizer=ForeignTexts(kind=kind_of_tokens(described)),
+        values=described.values,
+        notes=() if fitted is None else fitted.notes,
     )
 
 
-def inside(folder: Path, name: object) -> Path:
-    """The path of a file in the folder. Files outside the folder are refused."""
-    path = folder / str(name)
-    require(path.resolve().is_relative_to(folder.resolve()), "{name} is not in the folder.", name=name)
-    return path
+def kind_of_tokens(described: Description) -> Literal["subwords", "words", "characters"]:
+    return described.tokens if described.source.tokenizer is None else "subwords"
 
 
 def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None = None) -> Checkpoint:
@@ -220,72 +58,19 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
             missing, not used or of another shape.
     """
     described = described_in(folder)
-    try:
-        specials, pad_id = specials_of(described)
-        pair = pair_of(described, specials)
-    except ConfigError as error:
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {error}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            error=error,
-        ) from error
-    theirs = read_tensors(described.weights)
-    header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
-    numbers = require_matching_weights(
-        lambda: TutorialTransformer(described, pad_id=pad_id), described.model.to_dict(), header, folder.name
+    fitted = fit(described, read_saved_file(described.weights), folder.name)
+    require_memory(fitted.numbers, folder.name, max_bytes)
+    model = TutorialTransformer(fitted.config, described.differences)
+    model.take(fitted.weights, fitted.absent, fitted.positions)
+    pair = TokenizerPair(
+        source=tokenizer_of(described, described.source),
+        target=tokenizer_of(described, described.target),
+        specials=described.specials,
     )
-    require_memory(numbers, folder.name, max_bytes)
-    model = TutorialTransformer(described, pad_id=pad_id)
-    copy_weights(model, theirs, described.names, folder.name)
-    return Checkpoint(path=folder, config=described.config, model=ready(model, device), tokenizers=pair)
+    return Checkpoint(path=folder, config=config_of(described, fitted), model=ready(model, device), tokenizers=pair)
 
 
-def read_tensors(path: Path) -> Mapping[str, Tensor]:
-    """Raises CheckpointError if the file is missing or damaged, or contains anything else than tensors."""
-    if path.suffix != ".safetensors":
-        return read_state_dict(path)
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
-
-
-def specials_of(described: Description) -> tuple[Specials, int]:
-    """The special tokens, and the id of padding.
-
-    Raises:
-        ConfigError: a vocabulary does not have one of the tokens.
-    """
-    source, target = described.vocabularies
-    tokens = described.specials
-
-    def of(vocabulary: Mapping[str, int], token: str) -> int:
-        require(token in vocabulary, "the vocabulary does not have the token {token}.", token=repr(token))
-        return vocabulary[token]
-
-    pad, eos = of(source, tokens.pad), of(source, tokens.eos)
-    require(pad == of(target, tokens.pad), "{pad} must have the same id in both vocabularies.", pad=repr(tokens.pad))
-    unknown = of(source, tokens.unknown) if tokens.unknown else None
-    return (
-        Specials(
-            bos=of(target, tokens.bos),
-            eos=of(target, tokens.eos),
-            banned=(pad,),  # a written token is read next, and padding is not read
-            before=(of(source, tokens.bos),) if tokens.around_source else (),
-            after=(eos,),
-            fill=(pad,) * tokens.fill_source,
-            unknown=unknown,
-            marks=frozenset({pad, of(target, tokens.bos), of(target, tokens.eos)}),
-        ),
-        pad,
-    )
-
-
-def pair_of(described: Description, specials: Specials) -> TokenizerPair:
-    kind, unknown = described.tokens, specials.unknown
-    source, target = (
-        ListedTokenizer(vocabulary, kind=kind, unknown=unknown, marks=specials.marks)
-        for vocabulary in described.vocabularies
-    )
-    return TokenizerPair(source=source, target=target, specials=specials)
+def tokenizer_of(described: Description, side: Side) -> Tokenizer:
+    if side.tokenizer is not None:
+        return side.tokenizer.with_marks(side.marks.special)
+    return ListedTokenizer(side.vocabulary, kind=described.tokens, unknown=side.marks.unknown, marks=side.marks.special)

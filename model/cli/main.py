@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.cli import attention, classify, download, evaluate, export, fetch, publish, toy, train, translate
+from model.cli import attention, classify, describe, download, evaluate, export, fetch, publish, toy, train, translate
 from model.config.section import ConfigError
 from model.corpora.corpora import CorpusError
 from model.corpora.download import DownloadError
@@ -24,6 +24,7 @@ COMMANDS: dict[str, ModuleType] = {
     "export": export,
     "publish": publish,
     "fetch": fetch,
+    "describe": describe,
     "download": download,
     "toy": toy,
 }

@@ -70,7 +70,7 @@ class ForeignTexts:
     chat: ChatFrame | None = None  # what the template adds, where it is used
     special_tokens: Mapping[str, str] = field(default_factory=dict)  # name, such as bos_token → text
     languages: Mapping[str, int] = field(default_factory=dict)  # language code → its token, for a multilingual model
-    kind = "subwords"
+    kind: Literal["subwords", "words", "characters"] = "subwords"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,7 @@ class ForeignConfig:
     values: Mapping[str, object]  # the unchanged config.json
     figures: Mapping[str, float] = field(default_factory=dict)
     generation: GenerationSettings = field(default_factory=GenerationSettings)  # known when the model is loaded
+    notes: tuple[str, ...] = ()  # what a visitor should know about the files, each a `Message`
     bleu = None
 
     def figure(self, name: str) -> float | None:

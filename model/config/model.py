@@ -14,9 +14,14 @@ __all__ = [
     "ClassifierConfig",
     "LayersConfig",
     "ModelConfig",
+    "Positional",
     "RecurrentConfig",
     "config_class",
 ]
+
+
+# table: vectors that come with the weights; none: only the mask of a decoder shows the order of its tokens.
+Positional = Literal["sinusoidal", "learned", "table", "rotary", "alibi", "relative", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +36,7 @@ class LayersConfig(Section):
     norm: Literal["post", "pre"] = "post"
     activation: Literal["relu", "gelu"] = "relu"
     attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
-    positional: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
+    positional: Positional = "sinusoidal"
     max_length: int = 256
     num_kv_heads: int = 0  # different keys and values, which num_heads / num_kv_heads heads share; 0 = num_heads
     score_cap: float = 0.0  # the limit of the scores; 0 = none

@@ -44,6 +44,10 @@ class Recipe:
             )
         size = self.tokenizer.vocab_size
         model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
+        require(
+            getattr(model, "positional", "") != "table",
+            "positional is 'table', but a model that is trained from the start has no table. Use 'learned'.",
+        )
         rate = self.train.attention_rate
         require(
             rate == 1 or not isinstance(model, RecurrentConfig),

@@ -55,6 +55,10 @@ class ForeignModel(nn.Module):
         self.position_kinds: dict[str, PositionKind] = {}
         self.config = sizes
 
+    @property
+    def target_pad_id(self) -> int:
+        return self.pad_id
+
     @torch.inference_mode()
     def place_attention(self, run: Callable[[], object], needed: Sequence[str]) -> ForeignSizes:
         """Place the hook points of the attention, and count its layers."""

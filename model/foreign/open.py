@@ -26,7 +26,6 @@ from model.foreign.chat_template import template_of
 from model.foreign.description import describe, read_library_config
 from model.foreign.generation import settings_of
 from model.foreign.language_model import ForeignLanguageModel
-from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.segments import segments_of
 from model.foreign.sizes import labels_of
@@ -36,6 +35,7 @@ from model.messages import Message
 from model.safety.errors import first_line
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
 from model.safety.weight_files import read_header
+from model.text.bounded_tokenizer import require_bounded_tokenizer
 
 __all__ = ["choose_language", "open_foreign"]
 

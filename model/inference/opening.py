@@ -17,6 +17,9 @@ from model.checkpoints.checkpoint import (
     load_classifier,
     read_config,
 )
+from model.checkpoints.decoder_alone import open_decoder, read_decoder
+from model.checkpoints.description_file import read_values
+from model.checkpoints.recognition import require_described
 from model.checkpoints.state_dict import open_state_dict, read_description
 from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
@@ -44,8 +47,9 @@ def read_any_config(folder: Path) -> AnyConfig:
         CheckpointError: a file is missing or damaged, or the model cannot be shown.
     """
     with readable_errors(folder):
+        require_described(folder)
         if (folder / DESCRIPTION).exists():
-            return read_description(folder)
+            return (read_decoder if is_decoder(folder) else read_description)(folder)
         if is_foreign(folder):
             if (known := read_known_config(folder)) is not None:
                 return known
@@ -70,8 +74,10 @@ def open_checkpoint(
             memory.
     """
     with readable_errors(folder):
+        require_described(folder)
         if (folder / DESCRIPTION).exists():
-            return run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
+            described = open_decoder if is_decoder(folder) else open_state_dict
+            return run_trial(described(folder, device=device, max_bytes=max_bytes))
         if is_foreign(folder):
             from model.foreign.open import open_foreign
 
@@ -98,6 +104,11 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
             checkpoint=checkpoint.name,
         )
     return checkpoint
+
+
+def is_decoder(folder: Path) -> bool:
+    """Whether `headlight.toml` describes a decoder alone."""
+    return read_values(folder).get("task") == "continuation"
 
 
 @contextmanager

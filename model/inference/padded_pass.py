@@ -66,11 +66,11 @@ def pad_ids(model: Reads, source: Ids, read: Ids, *, side: Side | None = None) -
         side: Where a language model gets its padding; by default where its tokenizer pads. Other models get it on the
             right.
     """
-    filler, at_left = model.pad_id, False
+    fillers, at_left = (model.pad_id, model.target_pad_id), False
     if isinstance(model, ReadsBatches):
-        filler, at_left = model.padding.id, (side or model.padding.side) == "left"
+        fillers, at_left = (model.padding.id,) * 2, (side or model.padding.side) == "left"
 
-    def padded(rows: Ids) -> tuple[Tensor, Tensor]:
+    def padded(rows: Ids, filler: int) -> tuple[Tensor, Tensor]:
         lengths = torch.tensor([len(row) for row in rows], device=model.device)
         width = max(map(len, rows))
         missing = [[filler] * (width - len(row)) for row in rows]
@@ -79,7 +79,7 @@ def pad_ids(model: Reads, source: Ids, read: Ids, *, side: Side | None = None) -
         real = places >= width - lengths[:, None] if at_left else places < lengths[:, None]
         return padded_for(model, filled), real
 
-    (source_ids, source_real), (read_ids, read_real) = padded(source), padded(read)
+    (source_ids, source_real), (read_ids, read_real) = map(padded, (source, read), fillers)
     return PaddedIds(source=source_ids, read=read_ids, source_real=source_real, read_real=read_real)
 
 

@@ -105,15 +105,15 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
         hypothesis: The result of a search.
         steps: The steps of the search, one for each written token.
     """
-    ids, specials = hypothesis.ids, tokenizers.specials
+    ids, marks = hypothesis.ids, tokenizers.specials.target
     texts, words = tokenizers.target.tokens(ids), tokenizers.target.words(written_ids(hypothesis))
     tokens = []
     for t, (step, row) in enumerate(zip(steps, hypothesis.rows, strict=False)):
         token = Token(
             text=texts[t],
             id=ids[t],
-            word=words[t] if t < len(words) and ids[t] not in specials.marks else -1,
-            unknown=ids[t] == specials.unknown,
+            word=words[t] if t < len(words) and ids[t] not in marks.special else -1,
+            unknown=ids[t] == marks.unknown,
             probability=math.exp(hypothesis.log_probs[t]),
         )
         tokens.append(with_candidates(token, tokenizers.target, step, row))

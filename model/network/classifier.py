@@ -68,14 +68,14 @@ class Classifier(OwnModel):
     def __init__(self, config: ClassifierConfig, *, pad_id: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.pad_id = pad_id
+        self.pad_id = self.target_pad_id = pad_id
         self.encoder = Encoder(config, nn.Embedding(config.vocab_size, config.d_model, padding_idx=pad_id))
         self.pooling = AttentionPooling(config) if config.pooling == "attention" else MeanPooling()
         self.pooled = HookPoint()  # (B, D)
         self.dropout = Dropout(config.dropout)
         self.output_projection = nn.Linear(config.d_model, len(config.labels))
         self.logits = HookPoint()  # (B, C)
-        initialize(self, config, pad_id)
+        initialize(self, config)
         name_hook_points(self)
 
     def position_table(self) -> Tensor | None:

@@ -19,6 +19,7 @@ class OwnModel(nn.Module):
 
     config: AnyModelConfig
     pad_id: int
+    target_pad_id: int
     read_only_reason = ""
 
     @property

@@ -1,6 +1,7 @@
 """The description of our own positions as a `PositionKind`."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from torch import nn
@@ -8,7 +9,7 @@ from torch import nn
 from model.network.attention import MultiHeadAttention
 from model.network.distance_bias import FARTHEST, BucketedBias, LinearBias
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
-from model.network.positional import LearnedPositions, PositionalEncoding, RotaryPositions
+from model.network.positional import LearnedPositions, PositionalEncoding, RotaryPositions, SinusoidalPositions
 
 __all__ = ["describe_positions"]
 
@@ -21,8 +22,7 @@ def describe_positions(stack: nn.Module) -> PositionKind:
     """
     for module in stack.modules():
         if isinstance(module, PositionalEncoding):
-            table = module.table.detach().cpu()
-            return PositionKind(name="learned" if isinstance(module, LearnedPositions) else "sinusoidal", table=table)
+            return PositionKind(name=name_of(module), table=module.table.detach().cpu())
     layers = [layer for layer in getattr(stack, "layers", ()) if hasattr(layer, "self_attention")]
     attentions = [layer.self_attention for layer in layers]
     found = [module.positions if isinstance(module, MultiHeadAttention) else None for module in attentions]
@@ -34,9 +34,15 @@ def describe_positions(stack: nn.Module) -> PositionKind:
         return PositionKind(name="relative", biases=[bias_of(bucketed)])
     rotary = {index: positions for index, positions in enumerate(found) if isinstance(positions, RotaryPositions)}
     if not rotary:
-        return PositionKind(name="own" if layers else "recurrence")
+        return PositionKind(name="none" if layers else "recurrence")
     unaware = tuple(index for index in range(len(layers)) if index not in rotary)
     return PositionKind(name="rotary", rotations=[rotation_of(rotary)], unaware=unaware)
+
+
+def name_of(positions: PositionalEncoding) -> Literal["learned", "sinusoidal", "table"]:
+    if isinstance(positions, LearnedPositions):
+        return "learned"
+    return "sinusoidal" if isinstance(positions, SinusoidalPositions) else "table"
 
 
 def bias_of(layers: Mapping[int, BucketedBias]) -> RelativeBias:

@@ -9,12 +9,16 @@ from torch import Tensor
 
 from model.messages import N_
 
-__all__ = ["PositionKind", "RelativeBias", "Rotation"]
+__all__ = ["SENTENCES", "PositionKind", "RelativeBias", "Rotation"]
 
 SENTENCES = {
     "learned": N_("A learned vector for each position is added to the token vectors before the first layer."),
     "sinusoidal": N_(
         "Sine and cosine waves are added to the token vectors before the first layer: one vector for each position."
+    ),
+    "table": N_(
+        "A vector for each position is added to the token vectors before the first layer. The vectors come with "
+        "the weights."
     ),
     "rotary": N_(
         "Nothing is added to the token vectors. Each layer rotates pairs of numbers in its queries and keys, and "
@@ -89,8 +93,8 @@ class RelativeBias:
 class PositionKind:
     """How the encoder or the decoder of a model knows the positions of its tokens."""
 
-    name: Literal["learned", "sinusoidal", "rotary", "relative", "alibi", "recurrence", "none", "own"]
-    table: Tensor | None = None  # of "learned" and "sinusoidal": the vectors in the order of the positions, (N, D)
+    name: Literal["learned", "sinusoidal", "table", "rotary", "relative", "alibi", "recurrence", "none", "own"]
+    table: Tensor | None = None  # of the first three: the vectors in the order of the positions, (N, D)
     rotations: Sequence[Rotation] = ()  # of "rotary": one for each group of layers that rotate alike
     biases: Sequence[RelativeBias] = ()  # of "relative": one for each group of layers that share a table
     slopes: Tensor | None = None  # of "alibi" (Press et al. 2022): how much each head lowers a score per token, (H,)

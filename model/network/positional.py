@@ -10,7 +10,14 @@ from torch import Tensor, nn
 
 from model.config.section import require
 
-__all__ = ["LearnedPositions", "PositionalEncoding", "RotaryPositions", "SinusoidalPositions", "sinusoidal_table"]
+__all__ = [
+    "FixedPositions",
+    "LearnedPositions",
+    "PositionalEncoding",
+    "RotaryPositions",
+    "SinusoidalPositions",
+    "sinusoidal_table",
+]
 
 
 def sinusoidal_table(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
@@ -59,16 +66,26 @@ class PositionalEncoding(nn.Module):
         return x + rows(self.table, offset, offset + x.size(1))  # (B, T, D); step: position
 
 
-class SinusoidalPositions(PositionalEncoding):
-    """Fixed waves. Nothing is trained or saved."""
+class FixedPositions(PositionalEncoding):
+    """A vector for each position that is not trained."""
 
-    def __init__(self, *, max_length: int, d_model: int) -> None:
+    def __init__(self, table: Tensor) -> None:
+        """Args:
+        table: (max_length, D).
+        """
         super().__init__()
-        self.register_buffer("waves", sinusoidal_table(max_length, d_model), persistent=False)
+        self.register_buffer("vectors", table, persistent=False)
 
     @property
     def table(self) -> Tensor:
-        return self.get_buffer("waves")
+        return self.get_buffer("vectors")
+
+
+class SinusoidalPositions(FixedPositions):
+    """Waves, as `sinusoidal_table` computes them. Nothing is trained or saved."""
+
+    def __init__(self, *, max_length: int, d_model: int) -> None:
+        super().__init__(sinusoidal_table(max_length, d_model))
 
 
 class LearnedPositions(PositionalEncoding):

@@ -119,6 +119,11 @@ class Reads(Protocol):
         ...
 
     @property
+    def target_pad_id(self) -> int:
+        """The id of padding in what a decoder reads."""
+        ...
+
+    @property
     def device(self) -> torch.device:
         """Where the model runs. Token ids must be there too."""
         ...

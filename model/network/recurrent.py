@@ -165,13 +165,13 @@ class RecurrentTranslator(Translator):
     def __init__(self, config: RecurrentConfig, *, pad_id: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.pad_id = pad_id
-        source, target = token_embeddings(config, pad_id)
+        self.pad_id = self.target_pad_id = pad_id
+        source, target = token_embeddings(config, pad_id, pad_id)
         self.encoder = RecurrentEncoder(config, source)
         self.decoder = RecurrentDecoder(config, target)
         self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
         self.logits = HookPoint()  # (B, T, V)
-        initialize_embeddings(self, d_model=config.d_model, pad_id=pad_id)
+        initialize_embeddings(self, d_model=config.d_model)
         if config.tie_embeddings != "none":
             self.output_projection.weight = target.weight
         name_hook_points(self)

@@ -10,6 +10,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from model.network.norms import SampleNorm, sample_deviation
+
 __all__ = [
     "Activation",
     "AttentionPooling",
@@ -30,19 +32,26 @@ __all__ = [
 class Norm:
     """(x − mean) / √(variance + ε) · scale + shift: a LayerNorm (Ba et al. 2016).
 
-    If it is not `centred`, it is an RMSNorm (Zhang and Sennrich 2019): x / √(mean of x² + ε) · scale + shift.
+    If it is not `centred`, it is an RMSNorm (Zhang and Sennrich 2019): x / √(mean of x² + ε) · scale + shift. If it is
+    of a `sample`, see `SampleNorm`.
     """
 
     scale: Tensor  # (D,)
     shift: Tensor  # (D,)
     epsilon: float
     centred: bool = True
+    sample: bool = False
 
     def __call__(self, x: Tensor) -> Tensor:  # (…, D) → (…, D)
         if self.centred:
             x = x - x.mean(dim=-1, keepdim=True)
-        deviation = (x.square().mean(dim=-1, keepdim=True) + self.epsilon).sqrt()  # (…, 1)
-        return x / deviation * self.scale.to(x) + self.shift.to(x)
+        return x / self.divisor(x) * self.scale.to(x) + self.shift.to(x)
+
+    def divisor(self, x: Tensor) -> Tensor:
+        """What the centred `x` is divided by: (…, D) → (…, 1)."""
+        if self.sample:
+            return sample_deviation(x) + self.epsilon
+        return (x.square().mean(dim=-1, keepdim=True) + self.epsilon).sqrt()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,4 +166,9 @@ def norm_of(module: nn.Module) -> Norm | None:
         return None
     if not isinstance(module, nn.LayerNorm):
         raise TypeError(f"{type(module).__name__} is neither a LayerNorm nor an identity.")
-    return Norm(scale=module.weight.detach(), shift=module.bias.detach(), epsilon=module.eps)
+    return Norm(
+        scale=module.weight.detach(),
+        shift=module.bias.detach(),
+        epsilon=module.eps,
+        sample=isinstance(module, SampleNorm),
+    )

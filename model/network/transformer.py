@@ -15,7 +15,13 @@ from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer, make_layer_positions
 from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.network.neighbour_heads import attend_to_neighbours
-from model.network.positional import LearnedPositions, PositionalEncoding, RotaryPositions, SinusoidalPositions
+from model.network.positional import (
+    FixedPositions,
+    LearnedPositions,
+    PositionalEncoding,
+    RotaryPositions,
+    SinusoidalPositions,
+)
 from model.network.precision import working_dtype
 from model.network.protocols import Cache
 from model.network.residual_stream import Code, Stack
@@ -28,10 +34,11 @@ __all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
 
 def make_positions(config: LayersConfig) -> PositionalEncoding | None:
     """The vectors that are added to the embeddings; None where the layers use positions in another way."""
-    if config.positional not in ("learned", "sinusoidal"):
-        return None
-    kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
-    return kind(max_length=config.max_length, d_model=config.d_model)
+    if config.positional == "learned":
+        return LearnedPositions(max_length=config.max_length, d_model=config.d_model)
+    if config.positional == "sinusoidal":
+        return SinusoidalPositions(max_length=config.max_length, d_model=config.d_model)
+    return FixedPositions(torch.zeros(config.max_length, config.d_model)) if config.positional == "table" else None
 
 
 class Embedding(nn.Module):
@@ -65,7 +72,7 @@ class Embedding(nn.Module):
 
 
 @torch.no_grad()
-def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
+def initialize(model: nn.Module, config: LayersConfig) -> None:
     """Xavier-uniform matrices, zero biases, scaled embeddings, and heads that begin at their neighbours if rotary."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
@@ -76,7 +83,7 @@ def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
         # A decoder cannot attend to the next token, and heads that share keys need them for words.
         if isinstance(module, EncoderLayer) and config.num_kv_heads in (0, config.num_heads):
             attend_to_neighbours(module.self_attention)
-    initialize_embeddings(model, d_model=config.d_model, pad_id=pad_id)
+    initialize_embeddings(model, d_model=config.d_model)
 
 
 class Encoder(nn.Module):
@@ -141,16 +148,22 @@ class Transformer(Translator):
     config: ModelConfig
     reads_ahead = True
 
-    def __init__(self, config: ModelConfig, *, pad_id: int = 0) -> None:
+    def __init__(self, config: ModelConfig, *, pad_id: int = 0, target_pad_id: int | None = None) -> None:
+        """Args:
+        config: The sizes.
+        pad_id: The id of padding.
+        target_pad_id: Of the target, if its vocabulary has another id.
+        """
         super().__init__()
         self.config = config
         self.pad_id = pad_id
-        source, target = token_embeddings(config, pad_id)
+        self.target_pad_id = pad_id if target_pad_id is None else target_pad_id
+        source, target = token_embeddings(config, pad_id, self.target_pad_id)
         self.encoder = Encoder(config, source)
         self.decoder = Decoder(config, target)
         self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
         self.logits = HookPoint()  # (B, T, V)
-        initialize(self, config, pad_id)
+        initialize(self, config)
         if config.tie_embeddings != "none":
             self.output_projection.weight = target.weight
         name_hook_points(self)
@@ -168,7 +181,7 @@ class Transformer(Translator):
         assert cache is None or isinstance(cache, DecoderCache)
         length = target.size(1)
         if cache is None:
-            self_mask: Tensor | None = decoder_mask(target, self.pad_id)
+            self_mask: Tensor | None = decoder_mask(target, self.target_pad_id)
         elif length == 1:
             self_mask = None  # the newest token may attend to every earlier token
         elif cache.length == 0:

@@ -20,8 +20,17 @@ __all__ = [
     "SPECIAL_TOKENS",
     "UNK",
     "UNK_ID",
+    "Marks",
     "Specials",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """The ids of one vocabulary that are not text."""
+
+    unknown: int | None  # for text that is not in the vocabulary
+    special: frozenset[int]  # all special tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +46,17 @@ class Specials:
     separator: tuple[int, ...] = ()  # added between the two texts of a pair; empty where a model reads single texts
     after: tuple[int, ...] = ()  # added after a source
     fill: tuple[int, ...] = ()  # added up to a fixed length, for a model that was trained without a padding mask
-    unknown: int | None = None  # for text that is not in the vocabulary
+    unknown: int | None = None  # for text that is not in the vocabulary of the source
     mask: int | None = None  # for the token that the model guesses
-    marks: frozenset[int] = frozenset()  # all special tokens
+    marks: frozenset[int] = frozenset()  # all special tokens of the source
+    written: Marks | None = None  # of the target, if it has a vocabulary of its own
     new_tokens: int = NEW_TOKENS  # the most that a language model writes after a prompt
     rules: WritingRules | None = None  # what else decides which token is written
+
+    @property
+    def target(self) -> Marks:
+        """The special tokens of the target."""
+        return self.written or Marks(unknown=self.unknown, special=self.marks)
 
     @property
     def fewest(self) -> int:

@@ -45,7 +45,7 @@ def mean_loss(model: Translator, batches: Iterable[TranslationBatch]) -> float:
     for batch in batches:
         states = model.target_states(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
         labels = batch.target[:, 1:]  # (B, T)
-        kept = labels != model.pad_id
+        kept = labels != model.target_pad_id
         total += float(F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum"))
         tokens += int(kept.sum())
     if not tokens:

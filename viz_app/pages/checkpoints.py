@@ -1,6 +1,5 @@
 """Checkpoints: a table of all models, a form to open another one, and the details of the chosen one."""
 
-import json
 from pathlib import Path
 
 import streamlit as st
@@ -9,6 +8,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import t
 from viz_app.sections.checkpoints.bring_your_own import bring_your_own, note_opened, show_upload_problem
 from viz_app.sections.checkpoints.checkpoint_table import show_checkpoint_table
+from viz_app.sections.checkpoints.configuration import show_configuration
 from viz_app.sections.checkpoints.model_card import show_card
 from viz_app.sections.checkpoints.parameters import show_parameters
 from viz_app.sections.checkpoints.training_curves import draw_training_curves
@@ -62,4 +62,4 @@ if parameters.open:
         show_parameters(key)
 if configuration.open:
     with configuration:
-        st.code(json.dumps(config.to_dict(), indent=1, ensure_ascii=False), language="json")
+        show_configuration(key, config)

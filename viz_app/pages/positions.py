@@ -1,6 +1,9 @@
 """Positional encoding: the numbers that give the model the position of each token."""
 
+import streamlit as st
+
 from model.config.model import RecurrentConfig
+from model.network.position_kind import SENTENCES
 from viz_app.content.translation import t
 from viz_app.sections.positions.distance import NUMBERS, distance_numbers
 from viz_app.sections.positions.encoding import ask_for_encoding, introduce, require_table
@@ -21,6 +24,9 @@ if isinstance(config.model, RecurrentConfig):
 if config.model.positional in NUMBERS:
     distance_numbers(key, config)
     end_page()
+if config.model.positional == "none":
+    st.header(t("This model adds no positions to its tokens"))
+    end_page(t(SENTENCES["none"]))
 own = require_table(key)
 introduce(config.model.positional, max_length=len(own))
 encoding = ask_for_encoding(own, config.model.positional)

@@ -12,8 +12,8 @@ from model.checkpoints.checkpoint import CheckpointError
 __all__ = ["WEIGHTS", "unpack"]
 
 MOST_FILES = 200
-KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".txt", ".model", ".spm", ".toml", ".md"}
-WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
+KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".txt", ".model", ".spm", ".toml", ".md"}
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 CHUNK = 1 << 20  # bytes
 
 
@@ -51,13 +51,15 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
 
 
 def require_checkpoint_files(folder: Path, names: Sequence[str]) -> None:
+    """Weights without a configuration may be recognised by their names."""
+    if any(path.suffix in WEIGHTS for path in folder.iterdir()):
+        return
     if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
         raise no_configuration(names)
-    if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
-        raise CheckpointError(
-            "These files are not a checkpoint: there are no weights among them. Add a file that ends with {endings}.",
-            endings=", ".join(WEIGHTS),
-        )
+    raise CheckpointError(
+        "These files are not a checkpoint: there are no weights among them. Add a file that ends with {endings}.",
+        endings=", ".join(WEIGHTS),
+    )
 
 
 def no_configuration(names: Sequence[str]) -> CheckpointError:

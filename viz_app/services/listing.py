@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from model.checkpoints.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
+from model.checkpoints.checkpoint import DESCRIPTION, CheckpointError, checkpoint_name, find_checkpoints
 from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
@@ -33,6 +33,7 @@ __all__ = [
     "ModelCard",
     "checkpoint_figures",
     "comparable",
+    "description_text",
     "list_one",
     "listed_checkpoints",
     "model_card",
@@ -154,6 +155,15 @@ def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
 @remembered()
 def read_once(key: CheckpointKey) -> AnyConfig:
     return read_any_config(Path(key.path))
+
+
+@remembered()
+def description_text(key: CheckpointKey) -> str | None:
+    """The text of `headlight.toml`, or None without one."""
+    try:
+        return read_text(Path(key.path) / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES)
+    except (OSError, ValueError):
+        return None
 
 
 @remembered()

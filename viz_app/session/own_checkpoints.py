@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
+from model.checkpoints.recognition import has_only_weights
 from model.inference.opening import read_any_config
 from model.safety.sizes import require_memory
 from model.safety.weight_files import read_header
@@ -29,6 +30,7 @@ from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.temporary import new_folder
 from viz_app.server.uploads import unpack
 from viz_app.session.choices import set_choice
+from viz_app.session.descriptions import describe_and_open
 
 __all__ = ["add_copy", "add_folder", "add_upload", "largest_upload", "only_this_computer", "own_checkpoints"]
 
@@ -166,6 +168,10 @@ def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection
     if not DISK.has(most):
         remove_uploads_of_absent_visitors()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
+    describe_and_open(upload.folder, lambda: open_upload(upload))
+
+
+def open_upload(upload: Upload) -> None:
     read_any_config(upload.folder)  # a checkpoint that cannot be used is not kept
     require_room(upload.folder)
     mine = own()
@@ -187,14 +193,20 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     """
     try:
         folder = Path(text.strip()).expanduser()
-        found = any((folder / name).is_file() for name in ("config.json", "headlight.toml"))
+        found = any((folder / name).is_file() for name in ("config.json", "headlight.toml")) or has_only_weights(folder)
     except (OSError, RuntimeError, ValueError):  # the name is too long, or the user of "~name" is unknown
         found = False
     if not found:
-        raise CheckpointError("“{folder}” is not a folder with a config.json or a headlight.toml.", folder=text.strip())
+        raise CheckpointError(
+            "“{folder}” is not a folder with weights, a config.json or a headlight.toml.", folder=text.strip()
+        )
     folder = Path(os.path.abspath(folder))
     if checkpoint_name(folder) in taken:
         raise CheckpointError("There is already a checkpoint {name}. Rename the folder.", name=checkpoint_name(folder))
+    describe_and_open(folder, lambda: open_folder(folder))
+
+
+def open_folder(folder: Path) -> None:
     read_any_config(folder)
     require_room(folder)
     mine = own()

@@ -17,7 +17,7 @@ from model.checkpoints.state_dict import open_state_dict
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
-from model.safety.torch_files import read_state_dict
+from model.safety.torch_files import SavedFile, read_saved_file, read_state_dict
 
 WORDS = ["<pad>", "<s>", "</s>", "<unk>", *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"]]
 D_MODEL, HEADS, D_FF, LAYERS, LENGTH = 32, 4, 48, 2, 40
@@ -57,11 +57,15 @@ output = "generator"
 class Tutorial(nn.Module):
     """What a tutorial writes around `torch.nn.Transformer`."""
 
-    def __init__(self, *, norm_first: bool = False) -> None:
+    def __init__(self, *, norm_first: bool = False, bias: bool = True) -> None:
         super().__init__()
         self.source, self.target = nn.Embedding(len(WORDS), D_MODEL), nn.Embedding(len(WORDS), D_MODEL)
         self.transformer = nn.Transformer(
-            D_MODEL, HEADS, LAYERS, LAYERS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first
+            *(D_MODEL, HEADS, LAYERS, LAYERS, D_FF),
+            dropout=0.0,
+            batch_first=True,
+            norm_first=norm_first,
+            bias=bias,
         )
         self.generator = nn.Linear(D_MODEL, len(WORDS))
 
@@ -95,9 +99,9 @@ def write(folder: Path, model: nn.Module, text: str = TOML) -> Path:
 
 @torch.inference_mode()
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_weights_of_torch_transformer_give_the_same_numbers(tmp_path: Path, norm_first: bool) -> None:
-    model = tutorial(norm_first=norm_first)
+@pytest.mark.parametrize(("norm_first", "bias"), [(False, True), (True, True), (False, False)])
+def test_weights_of_torch_transformer_give_the_same_numbers(tmp_path: Path, norm_first: bool, bias: bool) -> None:
+    model = tutorial(norm_first=norm_first, bias=bias)
     text = TOML.replace('"post"', '"pre"') if norm_first else TOML
     checkpoint = open_translator(write(tmp_path / "mine", model, text))
     found = translate(checkpoint, TEXT)
@@ -242,12 +246,11 @@ def test_tensors_that_do_not_fit_are_named(tmp_path: Path) -> None:
     lacking = dict(state)
     del lacking["generator.bias"]
     assert "Missing tensors: generator.bias" in refused(lacking)
-    assert "Tensors that are not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
+    surplus = refused(state | {"extra.weight": torch.zeros(2)})
+    assert "Tensors that are not used: extra.weight" in surplus
+    assert 'write ignore = ["extra.*"] in the first lines' in surplus
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
     assert f"another shape than the model needs: source.weight: [99, {D_MODEL}] ≠ [{len(WORDS)}, {D_MODEL}]" in wide
-    # Positions that a module carried along are computed here.
-    torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
-    assert open_translator(folder).name == "mine"
 
 
 class Bomb:
@@ -350,6 +353,32 @@ def test_compressed_weights_are_refused_before_they_are_unpacked(tmp_path: Path)
     assert (tmp_path / "small.pt").stat().st_size < 50_000
     with pytest.raises(CheckpointError, match=r"small\.pt is compressed"):
         read_state_dict(tmp_path / "small.pt")
+
+
+def test_what_stands_around_a_state_dict_is_taken_away_and_plain_values_are_handed_out(tmp_path: Path) -> None:
+    path, weights = tmp_path / "model.pt", {"a.weight": torch.ones(2)}
+
+    def read(value: object) -> SavedFile:
+        torch.save(value, path)
+        return read_saved_file(path)
+
+    optimizer = {"state": {0: torch.ones(1)}}
+    for wrapper in ("state_dict", "model_state_dict", "model_state", "model", "net", "ema", "something"):
+        found = read({wrapper: weights, "epoch": 3, "args": {"n_head": 4, "lr": (0.1,)}, "optimizer": optimizer})
+        assert list(found.tensors) == ["a.weight"]
+        assert found.settings == {"epoch": 3, "args": {"n_head": 4, "lr": (0.1,)}}
+        assert found.beside == ("optimizer",)
+    assert read({"model": weights, "random": torch.ones(5), "ema": weights}).beside == ("random", "ema")
+    assert list(read({"encoder": weights, "decoder": weights}).tensors) == ["encoder.a.weight", "decoder.a.weight"]
+    found = read({"model": {"module.model.a._orig_mod.weight": torch.ones(2)}})
+    assert list(found.tensors) == [found.key("module.model.a._orig_mod.weight")] == ["a.weight"]
+    assert list(read({"model.a": torch.ones(2), "criterion.a": torch.ones(2)}).tensors) == ["model.a", "criterion.a"]
+    endless: dict[str, object] = {"state_dict": weights}
+    endless["args"] = endless
+    shared: list[object] = [1]
+    for _ in range(100):
+        shared = [shared, shared]
+    assert read(endless | {"list": shared}).beside == ("args", "list")
 
 
 class Swelling:

@@ -169,7 +169,7 @@ def test_word_order_matters_only_through_positions(source: Tensor) -> None:
     shuffled, _ = model.encode(ids[:, order])
     straight, _ = model.encode(ids)
     assert (shuffled - straight[:, order]).abs().max() > 1e-2
-    model.encoder.embedding.positions.waves.zero_()
+    model.encoder.embedding.positions.table.zero_()
     shuffled, _ = model.encode(ids[:, order])
     straight, _ = model.encode(ids)
     torch.testing.assert_close(shuffled, straight[:, order], atol=1e-5, rtol=0)

@@ -5,11 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
+from tests.model.checkpoints.test_recognition import saved
+from tests.model.checkpoints.tutorial_layouts import HEADS, SPELLINGS
 from tests.viz_app.conftest import NAME
 
 OpenApp = Callable[..., AppTest]
@@ -75,6 +78,29 @@ def test_the_table_states_the_memory_of_each_model(open_app: OpenApp) -> None:
     assert row["memory, MB"] == pytest.approx(4e-6 * sum(p.numel() for p in sizes.parameters()), rel=0.02)
     maps = count_maps(load_checkpoint(BUNDLED / NAME))
     assert row["maps, MB"] == pytest.approx(4e-6 * 100 * 100 * maps)
+
+
+def test_weights_without_a_description_open_after_the_questions_that_they_leave_open(
+    bring: Callable[[Path], AppTest], tmp_path: Path
+) -> None:
+    saved(tmp_path / "tutorial", SPELLINGS["PyTorch tutorial"], **{"criterion.weight": torch.ones(3)})
+    app = bring(tmp_path / "tutorial")
+    asked = {box.key.removeprefix("answer_model."): box for box in app.selectbox if box.key.startswith("answer_")}
+    assert set(asked) == {"num_heads", "norm", "activation"}
+    asked["num_heads"].select(HEADS)
+    asked["norm"].select("post")
+    form = next(button for button in app.button if button.form_id == "describe")
+    form.click().run()
+    assert "Answer each question" in app.error[0].value
+    app.selectbox(key="answer_model.activation").select("relu")
+    next(button for button in app.button if button.form_id == "describe").click().run()
+    assert [message.value for message in app.success] == ["tutorial is open and chosen on the left."]
+    assert not [box for box in app.selectbox if box.key.startswith("answer_")]
+    app.session_state["checkpoint_tab"] = "configuration"
+    app.run()
+    assert f"num_heads = {HEADS}" in next(block.value for block in app.code)
+    assert "ignores these tensors" in app.info[0].value
+    assert (tmp_path / "tutorial" / "headlight.toml").is_file()
 
 
 def count_maps(checkpoint: Checkpoint) -> int:

@@ -6,10 +6,12 @@ from functools import partial
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.questions import Question
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.server.server_state import MODELS_SHARE
+from viz_app.session.descriptions import answer_questions, open_questions
 from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, only_this_computer
 from viz_app.widgets.navigation import page_link
 
@@ -26,8 +28,8 @@ def bring_your_own(taken: Collection[str]) -> None:
     """
     st.markdown(
         t(
-            "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with a "
-            "`headlight.toml`. Up to {limit} MB in total. Only you can see it. Its files are removed when you leave. "
+            "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with "
+            "their vocabulary. Up to {limit} MB in total. Only you can see it. Its files are removed when you leave. "
             "No code in it is run.",
             limit=largest_upload(),
         )
@@ -39,9 +41,46 @@ def bring_your_own(taken: Collection[str]) -> None:
             memory=decimal(MODELS_SHARE / 1e9, digits=1),
         )
     )
+    ask_about_weights()
     ask_for_files(taken)
     if only_this_computer():
         ask_for_folder(taken)
+
+
+def ask_about_weights() -> None:
+    """Ask what the weights that the visitor brought do not tell."""
+    questions = open_questions()
+    if not questions:
+        return
+    with st.form(key="describe"):
+        st.markdown(
+            t(
+                "Headlight knows the names of these weights. They do not contain the settings below. Choose the values "
+                "of the code that trained them. Headlight writes them into a `headlight.toml`."
+            )
+        )
+        for question in questions:
+            st.selectbox(
+                t(question.text),
+                question.choices,
+                index=None,
+                format_func=as_choice,
+                placeholder=t("Choose"),
+                key=answer_key(question),
+            )
+        st.form_submit_button(t("Open"), on_click=partial(attempt, open_described))
+
+
+def as_choice(value: object) -> str:
+    return (t("yes") if value else t("no")) if isinstance(value, bool) else str(value)
+
+
+def answer_key(question: Question) -> str:
+    return f"answer_{question.name}"
+
+
+def open_described() -> None:
+    answer_questions({question.path: st.session_state[answer_key(question)] for question in open_questions()})
 
 
 def ask_for_files(taken: Collection[str]) -> None:

@@ -46,10 +46,17 @@ VALUES: Mapping[str, Mapping[str, str]] = {
         "reading": N_("reading"),
         "classification": N_("classification"),
     },
-    "tokens": {"bpe": N_("subwords (BPE)"), "words": N_("words"), "subwords": N_("subwords")},
+    "tokens": {
+        "bpe": N_("subwords (BPE)"),
+        "words": N_("words"),
+        "characters": N_("characters"),
+        "subwords": N_("subwords"),
+    },
     "positions": {
         "sinusoidal": N_("sinusoidal"),
         "learned": N_("learned"),
+        "table": N_("table"),
+        "none": N_("none"),
         "rotary": N_("rotary"),
         "alibi": N_("ALiBi"),
         "relative": N_("relative"),

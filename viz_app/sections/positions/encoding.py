@@ -38,6 +38,15 @@ INTRODUCTIONS = {
         "embedding before the first layer. This model **learned** a vector for each of its {max_length} positions. It "
         "has no vectors for later positions."
     ),
+    "table": N_(
+        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
+        "embedding before the first layer. This model has a **table** with a vector for each of its {max_length} "
+        "positions. Its vectors are not the usual sinusoids."
+    ),
+}
+NO_FORMULA = {
+    "learned": N_("A learned table has no formula and no wavelengths. The page shows what training produced."),
+    "table": N_("The page knows no formula of this table. It shows the numbers that the checkpoint uses."),
 }
 
 
@@ -95,9 +104,7 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
     if not has_formula(kind):
         dimensions.metric(name, d_model)
-        wavelengths.caption(
-            t("A learned table has no formula and no wavelengths. The page shows what training produced.")
-        )
+        wavelengths.caption(t(NO_FORMULA.get(kind, NO_FORMULA["learned"])))
         return Encoding(kind=kind, own=own, table=own[:length], base=USUAL_BASE)
     widths = sorted({*WIDTHS, d_model})
     settle("width", d_model, widths)

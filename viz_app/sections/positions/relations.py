@@ -52,7 +52,7 @@ PROPERTIES = {  # name → meaning, measured number
     ),
 }
 NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {"consistent": percent, "extends": decimal}  # others: 3 digits
-TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned")}
+TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned"), "table": N_("table")}
 
 
 def position_relations(key: CheckpointKey, config: AnyConfig, encoding: Encoding) -> None:
@@ -150,7 +150,7 @@ def compare_properties(encoding: Encoding) -> None:
     tables: Mapping[str, FloatArray] = {"sinusoidal": position_tables.sinusoids(max_length, d_model, 10_000.0)}
     learned = position_tables.learned_table() if encoding.has_formula else encoding.own
     if learned is not None:
-        tables = {**tables, "learned": learned}
+        tables = {**tables, "table" if encoding.kind == "table" else "learned": learned}
     section(t("Four properties of a good encoding"), t("Computed over all positions of the model."))
     measured = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
     st.dataframe(

@@ -13,10 +13,10 @@ from typing import Any
 
 from model.config.section import require
 from model.files import CheckpointError
-from model.foreign.linear import is_linear
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, MAX_VOCABULARY_BYTES, read_json
 from model.safety.sizes import numbers_in
+from model.text.linear import is_linear
 
 __all__ = ["require_bounded_tokenizer"]
 

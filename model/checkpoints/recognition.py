@@ -1,0 +1,109 @@
+"""Recognises weights without a `headlight.toml` by the names and shapes of their tensors."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from model.checkpoints.checkpoint import CONFIG, DESCRIPTION
+from model.checkpoints.description_file import UNKNOWN
+from model.checkpoints.found_vocabulary import find_vocabulary
+from model.checkpoints.tutorials import recognise_tutorial
+from model.files import CheckpointError
+from model.safety.torch_files import SavedFile, read_saved_file
+
+__all__ = [
+    "RECOGNISERS",
+    "WEIGHTS",
+    "Recogniser",
+    "has_only_weights",
+    "recognised",
+    "require_described",
+    "require_recognised",
+]
+
+# From a saved file to the values of a `headlight.toml`, or None where its names are those of another layout. What the
+# tensors cannot tell is `UNKNOWN`, such as `num_heads` in the table [model].
+Recogniser = Callable[[SavedFile], Mapping[str, Any] | None]
+RECOGNISERS: tuple[Recogniser, ...] = (recognise_tutorial,)
+WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
+
+
+def has_only_weights(folder: Path) -> bool:
+    """Whether a folder has weights and nothing that describes them."""
+    described = any((folder / name).is_file() for name in (CONFIG, DESCRIPTION))
+    return not described and folder.is_dir() and any(path.suffix in WEIGHTS for path in folder.iterdir())
+
+
+def recognised(folder: Path) -> Mapping[str, Any] | None:
+    """The values of a `headlight.toml` for the weights of a folder, or None if no layout fits.
+
+    Raises:
+        CheckpointError: there is no file of weights, there are several, or it cannot be read.
+    """
+    weights = weights_in(folder)
+    saved = read_saved_file(weights)
+    found = next((values for values in (recogniser(saved) for recogniser in RECOGNISERS) if values), None)
+    if found is None:
+        return None
+    model = {"num_heads": UNKNOWN, **found["model"]}
+    values = {"weights": weights.name, **found, "model": model}
+    return with_vocabulary(values, folder, saved) if "source_embedding" in values.get("names", {}) else values
+
+
+def with_vocabulary(values: Mapping[str, Any], folder: Path, saved: SavedFile) -> Mapping[str, Any]:
+    """The values with the vocabularies of the folder, by the rows of the embeddings in [names]."""
+    names, specials = values["names"], values.get("specials", {})
+    rows = [len(saved.tensors[f"{names[f'{side}_embedding']}.weight"]) for side in ("source", "target")]
+    found = find_vocabulary(folder, (rows[0], rows[1]), around_source=specials.get("around_source", False))
+    return {**values, **found, "specials": found["specials"] | specials}
+
+
+def require_recognised(folder: Path) -> Mapping[str, Any]:
+    """As `recognised`.
+
+    Raises:
+        CheckpointError: also if no layout fits. The message says what to do.
+    """
+    if (values := recognised(folder)) is None:
+        raise CheckpointError(
+            "The names of the weights of {folder} are not those of a tutorial that Headlight knows. Describe them in a "
+            "{description}; docs/own_models.md shows how.",
+            folder=folder.name,
+            description=DESCRIPTION,
+        )
+    return values
+
+
+def require_described(folder: Path) -> None:
+    """Raises CheckpointError if a folder has weights and no description. The message says how to write one."""
+    if has_only_weights(folder):
+        require_recognised(folder)
+        raise CheckpointError(
+            "{folder} has weights, but no {description}. Headlight knows the names of these weights. Write the file "
+            "with `python -m model describe {path}`.",
+            folder=folder.name,
+            description=DESCRIPTION,
+            path=folder,
+        )
+
+
+def weights_in(folder: Path) -> Path:
+    """The only file of weights in a folder.
+
+    Raises:
+        CheckpointError: there is none, or there are several.
+    """
+    files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS and path.is_file())
+    if len(files) == 1:
+        return files[0]
+    if not files:
+        raise CheckpointError(
+            "{folder} has no weights. Add a file that ends with {endings}.",
+            folder=folder.name,
+            endings=", ".join(WEIGHTS),
+        )
+    raise CheckpointError(
+        "{folder} has several files of weights: {files}. Keep one of them there.",
+        folder=folder.name,
+        files=", ".join(path.name for path in files),
+    )

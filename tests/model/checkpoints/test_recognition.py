@@ -1,0 +1,156 @@
+"""Weights of tutorials without a `headlight.toml`: recognised, described, and opened with the same numbers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.description_file import read_values, write_values
+from model.checkpoints.questions import answered, questions_for
+from model.checkpoints.recognition import recognised
+from model.cli.main import main
+from model.inference.opening import open_checkpoint, open_translator
+from model.inference.translate import translate
+from model.trace import hook_name, tracing
+from tests.model.checkpoints.tutorial_layouts import HEADS, SPELLINGS, Spelling, logits_of, state_of
+
+SOURCE = ["<unk>", "<pad>", "<s>", "</s>", *["the", "small", "dog", "cat", "sees", "a", "red", "house"]]
+TARGET = ["<pad>", "<unk>", "<s>", "</s>", *["der", "kleine", "hund", "katze", "sieht", "ein", "rotes", "haus", "und"]]
+TEXT = "the small dog sees a zebra"
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+TRUE = {"num_heads": HEADS, "norm": "post", "activation": "relu", "scale_embeddings": True}
+
+
+def saved(folder: Path, spelling: Spelling, **more: object) -> dict[str, Tensor]:
+    """Write the weights and both vocabularies as a tutorial does."""
+    folder.mkdir()
+    state = state_of(spelling, (len(SOURCE), len(TARGET)))
+    wrapped = {spelling.wrapper: state, "epoch": 3, "optimizer": {"state": {0: torch.ones(2)}}}
+    torch.save((wrapped if spelling.wrapper else state) | more, folder / "model.pt")
+    (folder / "words.src.txt").write_text("\n".join(SOURCE))
+    (folder / "words.tgt.txt").write_text("\n".join(TARGET))
+    return state
+
+
+def describe(folder: Path, answers: Mapping[str, object] = TRUE) -> set[str]:
+    """Write `headlight.toml`, and return what had to be asked."""
+    values = recognised(folder)
+    assert values is not None
+    questions = questions_for(values, folder)
+    write_values(folder, answered(values, {question.path: answers[question.path[-1]] for question in questions}))
+    return {question.path[-1] for question in questions}
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_tutorial_opens_with_the_numbers_of_its_own_code(tmp_path: Path, name: str) -> None:
+    spelling, folder = SPELLINGS[name], tmp_path / "mine"
+    state = saved(folder, spelling)
+    with pytest.raises(CheckpointError, match="python -m model describe"):
+        open_checkpoint(folder)
+    assert describe(folder) == spelling.asked
+    checkpoint = open_translator(folder)
+    found = translate(checkpoint, TEXT)
+    source, read = ([token.id for token in tokens] for tokens in (found.source, found.read))
+    words = [SOURCE.index(word) if word in SOURCE else 0 for word in TEXT.split()]
+    assert source == [*([2] if name != "joeynmt" else []), *words, 3]
+    logits, maps = logits_of(spelling, state, torch.tensor(source), torch.tensor(read))
+    with tracing(record=("*.weights",)) as trace:
+        torch.testing.assert_close(checkpoint.model(torch.tensor([source]), torch.tensor([read]))[0], logits, **CLOSE)
+    for kind, layers in maps.items():
+        for layer, expected in enumerate(layers):
+            weights = trace.passes(hook_name(kind, layer, "weights"))[0][0]
+            torch.testing.assert_close(weights, expected, **CLOSE)
+    counted = sum(tensor.numel() for key, tensor in state.items() if key not in spelling.tables or spelling.learned)
+    assert sum(parameter.numel() for parameter in checkpoint.model.parameters()) == counted
+
+
+@torch.inference_mode()
+def test_norms_with_one_number_and_other_names_open(tmp_path: Path) -> None:
+    """An early version of one tutorial has a single scale and shift; many others replace its norms by nn.LayerNorm."""
+    one, folder = SPELLINGS["hkproj"], tmp_path / "one"
+    state = {name: t[:1] if ".norm." in name else t for name, t in saved(folder, one).items()}
+    torch.save(state, folder / "model.pt")
+    describe(folder)
+    ids = torch.tensor([4, 5, 3])
+    expected = logits_of(one, state, ids, ids)[0]
+    torch.testing.assert_close(open_translator(folder).model(ids[None], ids[None])[0], expected, **CLOSE)
+    plain, folder = (
+        replace(SPELLINGS["annotated"], norm=("weight", "bias"), sample=False, epsilon=1e-5),
+        tmp_path / "plain",
+    )
+    state = saved(folder, plain)
+    describe(folder)
+    expected = logits_of(plain, state, ids, ids)[0]
+    torch.testing.assert_close(open_translator(folder).model(ids[None], ids[None])[0], expected, **CLOSE)
+
+
+def test_a_surplus_loss_is_ignored_by_name_and_settings_beside_the_weights_are_read(tmp_path: Path) -> None:
+    spelling = SPELLINGS["PyTorch tutorial"]
+    state = {f"module.{name}": tensor for name, tensor in saved(tmp_path / "mine", spelling).items()}
+    state["module.criterion.weight"] = torch.rand(len(TARGET))
+    torch.save({"net": state, "args": {"nhead": HEADS}}, tmp_path / "mine" / "model.pt")
+    assert describe(tmp_path / "mine") == {"norm", "activation"}
+    assert read_values(tmp_path / "mine")["ignore"] == ["criterion.*"]
+    assert "criterion.weight" in " ".join(open_checkpoint(tmp_path / "mine").config.notes)
+
+
+def test_what_is_not_clear_is_asked_and_never_guessed(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    saved(folder, SPELLINGS["hyunwoongko"])
+    for name, words in (("one.txt", SOURCE), ("two.txt", [*SOURCE[4:], "PADDING", "START"])):
+        (folder / name).write_text("\n".join(words))
+    (folder / "words.src.txt").unlink()
+    (folder / "words.tgt.txt").rename(folder / "three.txt")
+    values = recognised(folder)
+    assert values is not None
+    asked = {question.name: question.choices for question in questions_for(values, folder)}
+    assert set(asked) == {"model.num_heads"}, "the sizes tell which vocabulary is which"
+    assert asked["model.num_heads"] == (1, 2, 4, 8, 16, 32)
+    (folder / "two.txt").write_text("\n".join(SOURCE).replace("<pad>", "PADDING"))  # both have 12 tokens
+    values = recognised(folder)
+    assert values is not None
+    assert {question.name for question in questions_for(values, folder)} == {"model.num_heads", "source_vocabulary"}
+    write_values(folder, values)
+    with pytest.raises(CheckpointError, match=r"does not say source_vocabulary, model\.num_heads yet"):
+        open_checkpoint(folder)
+
+
+def test_the_embeddings_of_any_torch_model_are_found_only_if_their_sides_are_clear(tmp_path: Path) -> None:
+    spelling = replace(SPELLINGS["PyTorch tutorial"], ends=("words", "target.words", "to_words"), tables=("", ""))
+    saved(tmp_path / "mine", spelling)
+    assert describe(tmp_path / "mine", TRUE | {"positional": "sinusoidal"}) == {*TRUE, "positional"}
+    assert open_checkpoint(tmp_path / "mine").name == "mine"
+    saved(tmp_path / "unclear", replace(spelling, ends=("words", "more_words", "to_words")))
+    assert recognised(tmp_path / "unclear") is None
+
+
+def test_weights_of_another_model_get_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    torch.save({"layer.weight": torch.ones(2, 2)}, tmp_path / "mine" / "model.pt")
+    with pytest.raises(CheckpointError, match=r"Describe them in a headlight\.toml"):
+        open_checkpoint(tmp_path / "mine")
+    torch.save({"layer.weight": torch.ones(2, 2)}, tmp_path / "mine" / "last.pt")
+    with pytest.raises(CheckpointError, match=r"several files of weights: last\.pt, model\.pt\. Keep one"):
+        open_checkpoint(tmp_path / "mine")
+
+
+def test_the_command_writes_the_description_and_names_the_open_questions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    saved(folder, SPELLINGS["hkproj"])
+    assert main(["describe", str(folder), "--set", "num_heads=5"]) == 1
+    assert "num_heads is 5. It must be one of these: 1, 2, 4" in capsys.readouterr().err
+    assert main(["describe", str(folder)]) == 0
+    assert "Fill in model.num_heads. How many heads" in capsys.readouterr().out
+    assert main(["describe", str(folder)]) == 1
+    assert "already has a headlight.toml" in capsys.readouterr().err
+    (folder / "headlight.toml").unlink()
+    assert main(["describe", str(folder), "--set", f"num_heads={HEADS}"]) == 0
+    assert 'layout = "hkproj"' in capsys.readouterr().out
+    assert open_translator(folder).model.config.num_heads == HEADS
