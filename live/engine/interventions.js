@@ -77,7 +77,8 @@ export function editsOf({ ablated = [], uniform = [], painted = [], replaced = [
   for (const head of uniform) add(head, "masked_scores", uniformHead(head));
   for (const pattern of replaced) add(pattern, "weights", replacePattern(pattern));
   for (const cell of painted) for (const [stage, edit] of Object.entries(paint(cell))) add(cell, stage, edit);
-  for (const head of ablated) add(head, "weights", ablateHead(head));
+  // Also the output, because 0 times a value that is not a number is not 0.
+  for (const head of ablated) for (const stage of ["weights", "head_outputs"]) add(head, stage, ablateHead(head));
   if (!positions) edits.push(...withoutPositions());
   const named = (name) => edits.filter(([other]) => other === name).map(([, edit]) => edit);
   return Object.fromEntries(edits.map(([name]) => [name, inOrder(named(name))]));

@@ -21,7 +21,7 @@ from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
 from model.network.scores import attention_scores
-from model.trace import hook_name
+from model.trace import IfPresent, hook_name
 
 __all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "sharing_heads", "value_norms", "why_no_mixing"]
 
@@ -102,7 +102,7 @@ def anatomy(
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_text(
-        checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced
+        checkpoint, text, record=(*names.values(), IfPresent(hook_name(kind, layer, "bias"))), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)

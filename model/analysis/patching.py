@@ -65,7 +65,7 @@ class PatchingEffects:
 
 def first_difference(one: Translation, other: Translation, start: int = 0) -> int | None:
     """The first position from `start` with different tokens; None where one text equals the other or begins it."""
-    pairs = list(zip(one.written, other.written, strict=False))
+    pairs = list(zip(one.written, other.written, strict=False))  # one may be longer
     return next((at for at, (a, b) in enumerate(pairs) if at >= start and a.id != b.id), None)
 
 

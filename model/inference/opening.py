@@ -27,6 +27,7 @@ from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
 from model.network.protocols import Writes
 from model.safety.errors import first_line
+from model.trace import untraced
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
@@ -69,7 +70,7 @@ def open_checkpoint(
         CheckpointError: a file is missing or damaged, the files do not fit each other, or the model needs too much
             memory.
     """
-    with readable_errors(folder):
+    with readable_errors(folder), untraced():
         if (folder / DESCRIPTION).exists():
             return run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
         if is_foreign(folder):

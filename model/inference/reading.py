@@ -14,7 +14,7 @@ from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import PredictsMasked
-from model.trace import Edit, tracing
+from model.trace import ATTENTION, Edit, tracing
 
 __all__ = ["record_reading"]
 
@@ -41,7 +41,7 @@ def record_reading(
             "{checkpoint} is not an encoder that only reads. Translate with it.", checkpoint=checkpoint.name
         )
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
-    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
+    with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     tokens = list(source_tokens(tokenizers, tokenizers.source.encode(text), ids))
     filled = list(ids)

@@ -21,7 +21,7 @@ from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Reads, Writes
 from model.text.tokenizers import TokenizerPair
-from model.trace import Edit, tracing
+from model.trace import ATTENTION, Edit, tracing
 
 __all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
 
@@ -151,7 +151,7 @@ def record_translation(
     if not isinstance(model, Writes):
         return record_reading(checkpoint, text, record=record, edits=edits)
     start = search_input(model, tokenizers, text, forced)
-    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
+    with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         steps, (hypothesis, *_) = finish(reported(search_from(start, model, search), start, model, report))
     written = written_tokens(tokenizers, hypothesis, steps)
     rows = row_per_pass(model, start, hypothesis)

@@ -29,7 +29,7 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), l
         lang: The language of the tokens, see `languages.tag`.
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
-    shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
+    shown = enumerate(zip(tokens[:MAX_CHIPS], padded[:MAX_CHIPS], strict=True))
     boxes = "".join(chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
     left_out = len(tokens) - MAX_CHIPS
     more = f'<span class="hl-more">{escape(t("and {n} more", n=left_out))}</span>' if left_out > 0 else ""

@@ -39,7 +39,9 @@ def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",
         f'<span class="hl-name">{escape(visible(name))}</span>'
         f"<bdi{lang_attribute(lang)}>{'… ' if cut else ''}{marked(first[cut:], words[cut:])}</bdi>"
         for (first, name, words, cut), lang in zip(
-            (row for group in groups for row in words_of(group)), cycle(languages), strict=False
+            (row for group in groups for row in words_of(group)),
+            cycle(languages),
+            strict=False,  # they never end
         )
     )
     return f'<div class="hl-lines">{"".join(rows)}</div>'
@@ -48,6 +50,7 @@ def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",
 def words_of(group: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str, list[str], int]]:
     """For each text of a group: the words of the first text, its own name and words, and how many are left out."""
     texts = [text.split() for _, text in group]
+    # A text may end before the others.
     different = (i for i, words in enumerate(zip(*texts, strict=False)) if len(set(words)) > 1)
     shared = next(different, min(map(len, texts)))
     cut = shared - MAX_SHARED if shared > 2 * MAX_SHARED else 0
