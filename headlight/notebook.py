@@ -20,6 +20,7 @@ import pandas as pd
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.resolve import folder_at
+from model.config.foreign import ForeignSizes
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.export import maps_frame
@@ -28,6 +29,7 @@ from model.inference.searching import GREEDY
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.network.protocols import Sizes
+from model.text.cleaning import cleaning_note
 from model.trace import Edit
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class ShownTranslation(Translation):
 
     typed: str
     name: str  # of the checkpoint
-    note: str = ""  # how the translation was changed
+    note: str = ""  # how the text or the translation was changed
     sizes: Sizes | None = None  # of the model
 
     def __repr__(self) -> str:
@@ -117,7 +119,8 @@ class OpenCheckpoint(Checkpoint):
         """See `headlight.translate`."""
         translation = translate(self, text, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
-        note = NOTES[bool(forced), bool(edits)]
+        cleaned = "" if isinstance(self.config.model, ForeignSizes) else cleaning_note(text)
+        note = " ".join(filter(None, (NOTES[bool(forced), bool(edits)], cleaned)))
         return ShownTranslation(**values, typed=text, name=self.name, note=note, sizes=self.config.model)
 
 

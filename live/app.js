@@ -6,6 +6,7 @@ import savePictures from "./assets/save_pictures.js";
 import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";
+import { cleaningChanges } from "./engine/text/cleaning.js";
 import { loadLessons } from "./lessons.js";
 import { offerOffline } from "./offline.js";
 import { PAGES } from "./pages.js";
@@ -214,13 +215,21 @@ export class App {
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
       this.isReport ? recordedText(this) : withText ? this.textField() : el("div", { class: "nothing" }, []),
-      el("div", { class: "empty" }, []),
+      el("div", { class: "empty" }, this.cleaningNote()),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
       el("div", { class: "below" }, aboutOf(this)),
     ]);
     this.course?.fill();
+  }
+
+  /** What is changed in the text before the model reads it. */
+  cleaningNote() {
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
+    if (!changes.length) return [];
+    const list = new Intl.ListFormat(document.documentElement.lang).format(changes);
+    return [el("p", { class: "note" }, say("The model reads a cleaned text: {changes}.", { changes: list }))];
   }
 
   /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */

@@ -29,7 +29,7 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
         content: The whole content, or its chunks; each is written before the next is computed.
 
     Raises:
-        CheckpointError: the file cannot be written; the earlier file is unchanged.
+        CheckpointError: the file cannot be written; an earlier file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
     try:
@@ -40,6 +40,14 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
             os.fsync(file.fileno())  # after a power cut, the file must not be empty
         temporary.replace(path)
     except OSError as error:
+        if not path.parent.is_dir():
+            raise CheckpointError(
+                "{path} could not be written: there is no folder {folder}. Create it, or choose another folder.",
+                path=path,
+                folder=path.parent,
+            ) from error
+        if not path.exists():
+            raise CheckpointError("{path} could not be written ({error}).", path=path, error=error) from error
         raise CheckpointError(
             "{path} could not be written ({error}). The earlier file is kept.", path=path, error=error
         ) from error

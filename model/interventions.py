@@ -200,8 +200,8 @@ def paint(cell: PaintedCell) -> dict[str, Edit]:
     """Edits that set one weight, by stage. The queries may come in one pass or one in each.
 
     The row still sums to 1, with the share of a sink (see `attention_weights`). If nothing else has any weight, for
-    example because all other keys are masked, the cell keeps the whole weight; see `PaintedCell.weight_in`. A masked cell
-    stays masked.
+    example because all other keys are masked, the cell keeps the whole weight; see `PaintedCell.weight_in`. A masked
+    cell stays masked.
     """
     next_query = 0
     is_masked = False

@@ -102,7 +102,7 @@ def anatomy(
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_text(
-        checkpoint, text, record=(*names.values(), IfPresent(hook_name(kind, layer, "bias"))), forced=forced
+        checkpoint, text, record=tuple(map(IfPresent, (*names.values(), hook_name(kind, layer, "bias")))), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)

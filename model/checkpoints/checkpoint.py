@@ -4,6 +4,7 @@ Weights are saved in half precision. Computation uses single precision.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -283,6 +284,7 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
 
 def checkpoint_name(folder: Path) -> str:
     """The name of a checkpoint: its folder's name, or ORG/NAME for `models--ORG--NAME/snapshots/REVISION`."""
+    folder = Path(os.path.abspath(folder))  # "." has no name
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
         return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
     return folder.name

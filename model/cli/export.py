@@ -21,5 +21,6 @@ def run(args: argparse.Namespace) -> None:
     from model.foreign.marian import write_marian  # transformers takes seconds to import
 
     folder = Path(args.out)
-    write_marian(open_translator(folder_at(args.checkpoint)), folder)
-    print(f"{args.checkpoint} is in {folder}. AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
+    checkpoint = open_translator(folder_at(args.checkpoint))
+    write_marian(checkpoint, folder)
+    print(f"{checkpoint.name} is in {folder}. AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")

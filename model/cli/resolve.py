@@ -1,24 +1,28 @@
 """From arguments of the command line to folders, checkpoints, texts and search settings."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
-from model.config.foreign import is_foreign
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Loaded, find_checkpoints
+from model.config.foreign import ForeignSizes, is_foreign
 from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate, translate_lines
 from model.network.device import pick_device
+from model.text.cleaning import cleaning_note
 
 __all__ = [
     "USUAL_BEAM",
     "classifier_of",
     "folder_at",
+    "note_cleaning",
     "own_folder_at",
     "refuse",
     "require_training_packages",
@@ -50,7 +54,7 @@ def folder_at(name: str) -> Path:
         CheckpointError: there is no such checkpoint.
     """
     if Path(name).is_dir():
-        return Path(name)
+        return Path(os.path.abspath(name))  # "." has no name
     found = find_checkpoints(checkpoint_folders())
     if name in found:
         return found[name]
@@ -133,3 +137,15 @@ def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConf
 def texts_of(args: argparse.Namespace) -> Iterator[str]:
     """The texts in the arguments, or the lines of the standard input."""
     return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)
+
+
+def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
+    """Say on the standard error what is changed in texts before the model reads them, each change once."""
+    if not isinstance(checkpoint.config.model, ForeignSizes):
+        for note in dict.fromkeys(filter(None, map(cleaning_note, texts))):
+            print_once(note)
+
+
+@cache
+def print_once(note: str) -> None:
+    print(f"Note: {note}", file=sys.stderr)

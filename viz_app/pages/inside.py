@@ -25,7 +25,7 @@ key, config = checkpoint_choice.require_attention(
     also=("continuation", "reading", "classification"),
 )
 if config.task == "classification":
-    review = ask_for_review(height=80)
+    review = ask_for_review(config, height=80)
     if not review.strip():
         end_page(t("Type a review above."))
     classified_text(key, config, review)

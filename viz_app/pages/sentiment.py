@@ -18,7 +18,7 @@ field, side = st.columns([3, 1.4])
 with side:
     example_list()
 with field:
-    text = ask_for_review(height=110)
+    text = ask_for_review(config, height=110)
     st.button(
         t("Classify"),
         key="read_review",

@@ -23,6 +23,7 @@ from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.checkpoint_choice import require_usable
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.navigation import page_link
 
 __all__ = ["Mode", "choose_mode", "trained_and_changed", "two_checkpoints", "two_sentences"]
@@ -94,6 +95,7 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Sid
     second = st.text_input(t("Second sentence"), key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page(t("Type the second sentence."))
+    note_cleaning(config, second)
     add_fact(t("Second sentence"), second)
     return Side(name=t("first"), key=key, text=text), Side(name=t("second"), key=key, text=second)
 

@@ -25,6 +25,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
@@ -116,15 +117,14 @@ def donor_field(config: AnyConfig, text: str) -> str:
     demonstration = demonstration_for(config)
     usual = demonstration.donor if text == demonstration.receiver else other_donor(config, text)
     settle("giver", usual)
-    return (
-        st.text_input(
-            t("Donor sentence; change one word of the sentence above"),
-            key="giver",
-            max_chars=translations.MAX_CHARACTERS,
-            help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
-        )
-        or ""
+    donor = st.text_input(
+        t("Donor sentence; change one word of the sentence above"),
+        key="giver",
+        max_chars=translations.MAX_CHARACTERS,
+        help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
     )
+    note_cleaning(config, donor or "")
+    return donor or ""
 
 
 def other_donor(config: AnyConfig, text: str) -> str:

@@ -10,6 +10,7 @@ from viz_app.content.translation import N_, t
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
+from viz_app.widgets.cleaning_note import note_cleaning
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
@@ -49,7 +50,8 @@ def sentence_set(config: AnyConfig) -> Pairs:
                 max_characters=MAX_LINE,
             )
         )
-    parts = (line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES])
+    parts = [line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES]]
+    note_cleaning(config, *(part for sentence, _, translation in parts for part in (sentence, translation)))
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 

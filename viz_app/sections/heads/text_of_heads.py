@@ -21,7 +21,11 @@ def require_run_or_review(key: CheckpointKey, config: AnyConfig) -> tuple[str, R
         PageEnded: the field is empty.
     """
     opening = demonstration_for(config).heads
-    return (require_review(opening), Run()) if config.task == "classification" else require_run(key, opening=opening)
+    return (
+        (require_review(config, opening), Run())
+        if config.task == "classification"
+        else require_run(key, opening=opening)
+    )
 
 
 def require_receiver(config: AnyConfig) -> str:
@@ -31,11 +35,11 @@ def require_receiver(config: AnyConfig) -> str:
         PageEnded: the field is empty.
     """
     opening = demonstration_for(config).receiver
-    return require_review(opening) if config.task == "classification" else require_text(config, opening=opening)
+    return require_review(config, opening) if config.task == "classification" else require_text(config, opening=opening)
 
 
-def require_review(opening: str) -> str:
-    review = ask_for_review(height=80, opening=opening)
+def require_review(config: AnyConfig, opening: str) -> str:
+    review = ask_for_review(config, height=80, opening=opening)
     if not review.strip():
         end_page(t("Type a review above."))
     add_fact(t("Review"), review)

@@ -21,6 +21,7 @@ from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 
 __all__ = [
@@ -71,6 +72,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         label = t("Sentence {n}", n=number) if number <= 2 else t("Sentence {n} (optional)", n=number)
         # A sentence wraps, so that it is seen whole. Enter ends it, see `shortcuts.js`; a pasted line break is a space.
         texts.append(" ".join((field.text_area(label, key=name, max_chars=400, height="content") or "").split()))
+    note_cleaning(config, *texts)
     return tuple(text for text in texts if text), free_column
 
 

@@ -101,7 +101,7 @@ def distance_numbers(key: CheckpointKey, config: AnyConfig) -> None:
 
 def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
-    text = ask_for_review(height=80)
+    text = ask_for_review(config, height=80)
     if not text.strip():
         end_page(t("Type a review above."))
     reading = classifications.classification_of(key, text)
