@@ -9,6 +9,7 @@
 The figures are those of the app. Plotly is imported only when the first figure is needed.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
@@ -24,6 +25,7 @@ from model.config.foreign import ForeignSizes
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.export import maps_frame
+from model.inference.findings import finding_in_run
 from model.inference.opening import open_checkpoint as open_folder
 from model.inference.searching import GREEDY
 from model.inference.translate import translate
@@ -120,7 +122,8 @@ class OpenCheckpoint(Checkpoint):
         translation = translate(self, text, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
         cleaned = "" if isinstance(self.config.model, ForeignSizes) else cleaning_note(text)
-        note = " ".join(filter(None, (NOTES[bool(forced), bool(edits)], cleaned)))
+        notes = NOTES[bool(forced), bool(edits)], cleaned, finding_in_run(translation)
+        note = " ".join(filter(None, notes))
         return ShownTranslation(**values, typed=text, name=self.name, note=note, sizes=self.config.model)
 
 
@@ -131,10 +134,15 @@ def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint 
         name: Name of a bundled checkpoint, or path of a folder.
         device: Where the model runs.
 
+    Warns:
+        RuntimeWarning: its weights, or what it computes, are not finite.
+
     Raises:
         CheckpointError: there is no such checkpoint, or a file is missing, damaged, or does not fit the others.
     """
     opened = open_folder(folder_at(str(name)), device=device)
+    if opened.finding:
+        warnings.warn(f"{opened.name}: {opened.finding}", RuntimeWarning, stacklevel=2)
     if isinstance(opened, ClassifierCheckpoint):
         return opened
     return OpenCheckpoint(**{field.name: getattr(opened, field.name) for field in fields(opened)})

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 
 import torch
@@ -12,7 +13,15 @@ from torch import Tensor, nn
 
 from model.messages import Message, MessageError
 
-__all__ = ["CheckpointError", "load_weights", "remove_leftovers", "replace_file", "save_tensors", "save_weights"]
+__all__ = [
+    "CheckpointError",
+    "finite",
+    "load_weights",
+    "remove_leftovers",
+    "replace_file",
+    "save_tensors",
+    "save_weights",
+]
 
 LEFTOVER = ".part"
 
@@ -53,6 +62,15 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def finite(value: object) -> object:
+    """The same data with null for each number that is not finite: JSON has no NaN."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(part) for name, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -69,7 +69,7 @@ export async function showHeads(root, app) {
   const paintAt = (cell) => {
     if (!cell) return;
     const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
-    if (Number.isNaN(view.weight(layer, head, cell[0], cell[1]))) return;
+    if (view.weight(layer, head, cell[0], cell[1]) === -Infinity) return;
     change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
   };
   map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));

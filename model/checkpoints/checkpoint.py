@@ -27,6 +27,7 @@ from model.config.run import TrainConfig
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
 from model.files import CheckpointError, load_weights, replace_file
+from model.messages import Message
 from model.network.classifier import Classifier
 from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
@@ -137,6 +138,7 @@ class Loaded:
     config: CheckpointConfig | ForeignConfig
     model: Reads
     tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
+    finding: Message | None = None  # what is not finite in the model, see `model/inference/findings.py`
 
     @property
     def name(self) -> str:
@@ -156,7 +158,7 @@ class ClassifierCheckpoint(Loaded):
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
-    replace_file(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
+    replace_file(folder / CONFIG, json.dumps(config.to_dict(), indent=2, allow_nan=False) + "\n")
 
 
 def read_config(folder: Path) -> CheckpointConfig:

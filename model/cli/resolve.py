@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Loaded, find_checkpoints
 from model.config.foreign import ForeignSizes, is_foreign
@@ -22,6 +23,7 @@ __all__ = [
     "USUAL_BEAM",
     "classifier_of",
     "folder_at",
+    "note",
     "note_cleaning",
     "own_folder_at",
     "refuse",
@@ -32,6 +34,7 @@ __all__ = [
     "written_for",
 ]
 
+AnyCheckpoint = TypeVar("AnyCheckpoint", Checkpoint, ClassifierCheckpoint, Checkpoint | ClassifierCheckpoint)
 USUAL_BEAM = 5
 SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options that need --sample
 TRAINING_PACKAGES = ("accelerate", "filelock", "sacremoses")  # the extra `training` of pyproject.toml
@@ -98,13 +101,21 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:
-    return open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    """The checkpoint that the arguments name. What is not finite in it is noted on the standard error."""
+    device = str(pick_device(getattr(args, "device", "cpu")))
+    return with_note(open_translator(folder_at(args.checkpoint), device=device))
 
 
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
-    checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    checkpoint = with_note(open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device))))
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{checkpoint.name} does not classify texts. Choose another checkpoint.")
+    return checkpoint
+
+
+def with_note(checkpoint: AnyCheckpoint) -> AnyCheckpoint:
+    if checkpoint.finding:
+        note(checkpoint.finding)
     return checkpoint
 
 
@@ -142,10 +153,11 @@ def texts_of(args: argparse.Namespace) -> Iterator[str]:
 def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
     """Say on the standard error what is changed in texts before the model reads them, each change once."""
     if not isinstance(checkpoint.config.model, ForeignSizes):
-        for note in dict.fromkeys(filter(None, map(cleaning_note, texts))):
-            print_once(note)
+        for sentence in filter(None, map(cleaning_note, texts)):
+            note(sentence)
 
 
 @cache
-def print_once(note: str) -> None:
-    print(f"Note: {note}", file=sys.stderr)
+def note(sentence: str) -> None:
+    """Print a note on the standard error, once."""
+    print(f"Note: {sentence}", file=sys.stderr)

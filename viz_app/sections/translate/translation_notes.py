@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t, tn
+from viz_app.content.translation import N_, t, tn, worded
 from viz_app.sections.translate.generation_note import generation_note
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
@@ -53,6 +54,8 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
         elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
             name = plain(language_name(config.tokenizer.source_language))
             st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
+        if finding := finding_in_run(translation):
+            st.warning(plain(worded(finding)))
         generation_note(config)
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(
