@@ -215,7 +215,7 @@ export class App {
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
       this.isReport ? recordedText(this) : withText ? this.textField() : el("div", { class: "nothing" }, []),
-      el("div", { class: "empty" }, this.cleaningNote()),
+      el("div", { class: "empty" }, this.textNotes()),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
@@ -224,12 +224,12 @@ export class App {
     this.course?.fill();
   }
 
-  /** What is changed in the text before the model reads it. */
-  cleaningNote() {
-    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
-    if (!changes.length) return [];
-    const list = new Intl.ListFormat(document.documentElement.lang).format(changes);
-    return [el("p", { class: "note" }, say("The model reads a cleaned text: {changes}.", { changes: list }))];
+  /** What is not finite in the model, and what is changed in the text before the model reads it. */
+  textNotes() {
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change)), broken = this.info?.notFinite ?? [], notes = [];
+    if (broken.length) notes.push(say("This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.", { tensors: broken.join(", ") }));
+    if (changes.length) notes.push(say("The model reads a cleaned text: {changes}.", { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }));
+    return notes.map((note) => el("p", { class: "note" }, note));
   }
 
   /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */
@@ -274,7 +274,7 @@ export class App {
   }
 
   /** What limits a translation, as described paragraphs. @param {Translation} translation */
-  notesOf({ dropped, finished, read }) {
+  notesOf({ dropped, finished, read, maps }) {
     const notes = [], { report } = this.site;
     if (report) notes.push(...(report.note ? [el("p", { class: "note" }, report.note)] : []));
     else if (this.forced.size) notes.push(el("p", { class: "note" }, [
@@ -285,6 +285,7 @@ export class App {
       const language = languageName(this.listed.languages[0]);
       notes.push(el("p", { class: "note" }, say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
     }
+    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight)))) notes.push(el("p", { class: "note" }, say("Some weights are not a number.")));
     if (dropped && this.info.config.max_length) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
     if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_attention_steps, require_values
+from model.analysis.station import largest_difference
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.any_text import AnyCheckpoint, record_text
@@ -196,10 +197,10 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         concatenated=concatenated,
         output=output,
         differences={
-            N_("weights"): float(np.abs(weights - parts.weights[head, query]).max()),
-            N_("head output"): float(np.abs(head_output - parts.head_outputs[head, query]).max()),
+            N_("weights"): largest_difference(weights, parts.weights[head, query]),
+            N_("head output"): largest_difference(head_output, parts.head_outputs[head, query]),
         }
-        | ({} if mixing is None else {N_("layer output"): float(np.abs(output - mixing.output[query]).max())}),
+        | ({} if mixing is None else {N_("layer output"): largest_difference(output, mixing.output[query])}),
     )
 
 

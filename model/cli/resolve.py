@@ -31,6 +31,7 @@ __all__ = [
     "search_settings",
     "texts_of",
     "translator_of",
+    "with_note",
     "written_for",
 ]
 
@@ -101,7 +102,7 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:
-    """The checkpoint that the arguments name. What is not finite in it is noted on the standard error."""
+    """The checkpoint that the arguments name, see `with_note`."""
     device = str(pick_device(getattr(args, "device", "cpu")))
     return with_note(open_translator(folder_at(args.checkpoint), device=device))
 
@@ -114,6 +115,7 @@ def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
 
 
 def with_note(checkpoint: AnyCheckpoint) -> AnyCheckpoint:
+    """The checkpoint; what is not finite in it is noted on the standard error."""
     if checkpoint.finding:
         note(checkpoint.finding)
     return checkpoint

@@ -38,8 +38,8 @@ export class DecoderState {
     });
     const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
     // Where the model gives no numbers, the text ends.
-    const only = forced ?? EOS_ID, alone = (value, id) => (id === only ? 0 : -Infinity);
-    const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? (_, id) => alone(0, id) : (value, id) => (may(id) ? value : -Infinity)));
+    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity), masked = (value, id) => (may(id) ? value : -Infinity);
+    const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
     return { allowed, step: { distributions, passes, branches: [] } };
   }
 

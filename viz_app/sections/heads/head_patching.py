@@ -222,8 +222,9 @@ def every_head(runs: Runs, closeness: PatchingEffects) -> None:
 
 def head_choice(closeness: PatchingEffects) -> Head:
     """Ask for a head; the first choice is the one that brings the receiver closest to the donor."""
-    grids = {kind: grid for kind, grid in closeness.heads.items() if np.isfinite(grid).any()}
-    strongest = max(grids, key=lambda kind: float(np.nanmax(grids[kind])))
+    measured = {kind: grid for kind, grid in closeness.heads.items() if not np.isnan(grid).all()}
+    grids = {kind: np.where(np.isfinite(grid), grid, -np.inf) for kind, grid in measured.items()}
+    strongest = max(grids, key=lambda kind: float(grids[kind].max()))
     kinds, picker = picker_columns("kind", "head")
     with kinds:
         kind = pick_kind(list(grids), key="pasted_kind", default=strongest)
