@@ -113,7 +113,7 @@ def anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
         values=recorded["values"],
-        allowed=np.isfinite(recorded["masked_scores"][0]),
+        allowed=~np.isneginf(recorded["masked_scores"][0]),
         weights=translation.maps[kind][layer],
         head_outputs=recorded["head_outputs"],
         distances=recording.array(biased) if biased in recording.trace.names else None,
@@ -200,7 +200,11 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
             N_("weights"): largest_difference(weights, parts.weights[head, query]),
             N_("head output"): largest_difference(head_output, parts.head_outputs[head, query]),
         }
-        | ({} if mixing is None else {N_("layer output"): largest_difference(output, mixing.output[query])}),
+        | (
+            {}
+            if mixing is None or output is None
+            else {N_("layer output"): largest_difference(output, mixing.output[query])}
+        ),
     )
 
 

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -155,11 +154,10 @@ def texts_of(args: argparse.Namespace) -> Iterator[str]:
 def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
     """Say on the standard error what is changed in texts before the model reads them, each change once."""
     if not isinstance(checkpoint.config.model, ForeignSizes):
-        for sentence in filter(None, map(cleaning_note, texts)):
+        for sentence in dict.fromkeys(filter(None, map(cleaning_note, texts))):
             note(sentence)
 
 
-@cache
 def note(sentence: str) -> None:
-    """Print a note on the standard error, once."""
+    """Print a note on the standard error."""
     print(f"Note: {sentence}", file=sys.stderr)

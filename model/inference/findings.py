@@ -1,6 +1,6 @@
 """Numbers that are not finite: in the weights of a checkpoint, in what its model computes, and in one run."""
 
-import torch
+import numpy as np
 from torch import Tensor, nn
 
 from model.inference.translation import Translation
@@ -45,7 +45,7 @@ def has_no_number(tensor: Tensor) -> bool:
 
 def finding_in_run(translation: Translation) -> Message | None:
     """How many attention weights of a run are not finite; None if all are."""
-    counts = [int((~torch.from_numpy(maps).isfinite()).sum()) for maps in translation.maps.values()]
+    counts = [maps.size - np.count_nonzero(np.isfinite(maps)) for maps in translation.maps.values()]
     if not any(counts):
         return None
     return Message(

@@ -53,7 +53,7 @@ def flat_cells(cells: NDArray[np.bool_], colour: str = MASKED) -> Settings:
     return {"z": z, "colorscale": [(0, colour), (1, colour)], "showscale": False}
 
 
-def marked(numbers: FloatArray, allowed: NDArray[np.bool_] | None = None) -> FloatArray:
+def marked(numbers: NDArray[np.floating], allowed: NDArray[np.bool_] | None = None) -> FloatArray:
     """Numbers as pictures and tables take them: NaN where a cell is empty, infinite where it is not a number.
 
     Args:
@@ -64,7 +64,7 @@ def marked(numbers: FloatArray, allowed: NDArray[np.bool_] | None = None) -> Flo
     return known if allowed is None else np.where(allowed, known, np.float32("nan"))
 
 
-def bound_of(values: FloatArray) -> float:
+def bound_of(values: NDArray[np.floating]) -> float:
     """The end of a symmetric scale: the largest finite number without its sign, or 1."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
 
