@@ -74,7 +74,8 @@ def add_legend(figure: go.Figure) -> None:
     """The legend of the colour that stands for "not a number"."""
     swatch = {"symbol": "square", "size": 12, "color": NOT_A_NUMBER}
     figure.add_scatter(x=[None], y=[None], mode="markers", marker=swatch, name=t("not a number"), showlegend=True)
-    figure.update_layout(legend=LEGEND, margin_t=max(figure.layout.margin.t, LEGEND_HEIGHT))
+    above = {**LEGEND, "yref": "container", "yanchor": "top"}
+    figure.update_layout(legend=above, margin_t=figure.layout.margin.t + LEGEND_HEIGHT)
 
 
 def worded_cells(values: NDArray[np.floating]) -> NDArray[np.generic]:

@@ -67,7 +67,8 @@ export default component(() => {
     for (let t = 0; t < data.queries; t++) {
       const row = weights.subarray(t * data.keys, (t + 1) * data.keys), broken = row.some((weight) => !Number.isFinite(weight) && weight !== -Infinity);
       queryChip(t)?.classList.toggle("hl-broken", broken);
-      if (broken) queryChip(t)?.setAttribute("data-broken", say("not a number"));
+      if (broken) queryChip(t)?.setAttribute("aria-description", say("not a number"));
+      else queryChip(t)?.removeAttribute("aria-description");
     }
   }
 
