@@ -52,7 +52,7 @@ function agreement(difference, asTrained) {
 }
 
 function steps(parts, derived, { keys, divisor }) {
-  const width = parts.query.length, best = derived.shares.indexOf(Math.max(...derived.shares));
+  const width = parts.query.length, best = Math.max(0, derived.shares.indexOf(Math.max(...derived.shares)));
   const step = (name, formula, rows, facts = [], shares = false) => pictured({ name, formula, rows, facts, shares });
   return [
     step(say("query"), "q = x W_Q + b_Q", [parts.query], [[say("numbers"), String(width)]]),
@@ -60,13 +60,13 @@ function steps(parts, derived, { keys, divisor }) {
     step(say("products"), "q · kⱼ", [derived.dots], [[say("largest"), signed(Math.max(...derived.dots))]]),
     step(say("scores"), `q · kⱼ / ${divisor.toPrecision(3)}`, [derived.scores], [[say("from"), signed(Math.min(...derived.scores))], [say("to"), signed(Math.max(...derived.scores))]]),
     step(say("mask"), say("−∞ where masked"), [derived.open], [[say("masked keys"), String(parts.masked.filter(Boolean).length)]]),
-    step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
+    step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), Number.isNaN(derived.shares[best]) ? say("not a number") : `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
     step(say("values, weighted"), "αⱼ vⱼ", derived.weighted),
     step(say("head output"), "z = Σ αⱼ vⱼ", [derived.result]),
   ];
 }
 
-const signed = (number) => number.toFixed(3).replace("-", "−");
+const signed = (number) => (Number.isFinite(number) ? number.toFixed(3).replace("-", "−") : say("not a number"));
 
 /** A step with its numbers as a picture: rows of numbers, −∞ where masked. */
 function pictured({ name, formula, rows, facts, shares }) {

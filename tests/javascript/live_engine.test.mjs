@@ -165,6 +165,12 @@ test("a filter keeps the most probable tokens, and a seed gives the same numbers
   assert.ok(numbers.every((u) => u >= 0 && u < 1) && Math.abs(numbers.reduce((x, y) => x + y) / 1000 - 0.5) < 0.05);
 });
 
+test("a row with a score that is not a number has no weights that are numbers", () => {
+  const { data } = softmax(tensor([3, 3], new Float32Array([Number.NaN, 1, -Infinity, 1, 1, -Infinity, Infinity, 1, 1])));
+  assert.deepEqual([...data.slice(0, 6)], [Number.NaN, Number.NaN, 0, 0.5, 0.5, 0]);
+  assert.ok(Number.isNaN(data[6]));
+});
+
 test("masked cells stay masked, whatever is painted or made uniform", () => {
   const masked = tensor([1, 2, 2], new Float32Array([5, -Infinity, 1, 2])), weights = softmax(masked), head = { kind: "decoder", layer: 0, head: 0 };
   assert.deepEqual([...softmax(uniformHead(head)(masked, 0)).data], [1, 0, 0.5, 0.5]);

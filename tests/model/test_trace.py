@@ -81,6 +81,17 @@ def test_a_block_inside_another_one_has_the_changes_of_both(source: Tensor, targ
         assert active_trace() is None
 
 
+def test_a_row_for_a_pass_that_did_not_happen_is_an_error(source: Tensor, target: Tensor) -> None:
+    model, name = make_model(), "decoder.layers.0.cross_attention.weights"
+    with tracing(record=(name,)) as trace:
+        model(source, target)
+        model(source, target)
+    assert trace.joined(name, [0, 1]).shape == (4, 12, 7)
+    assert trace.joined(name, [0]).shape == (4, 6, 7)  # a beam search has more passes than its best hypothesis
+    with pytest.raises(ValueError, match="longer"):
+        trace.joined(name, [0, 1, 2])
+
+
 def test_ablating_a_head_equals_zeroing_its_columns_of_the_output_projection(source: Tensor, target: Tensor) -> None:
     model = make_model()
     with tracing(edits={"encoder.layers.0.self_attention.weights": ablate_heads([1])}):

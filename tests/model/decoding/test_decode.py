@@ -74,8 +74,6 @@ def test_scores_of_later_keys_are_nan(model: Transformer, source: Tensor) -> Non
         finish(greedy(model, source[:1], specials=SPECIALS))
     name = "decoder.layers.0.self_attention.scores"
     scores = trace.joined(name, [0] * len(trace.passes(name)))  # (H, T, T)
-    with pytest.raises(ValueError, match="longer"):  # a row for a pass that did not happen
-        trace.joined(name, [0] * 50)
     length = scores.size(-1)
     assert torch.equal(scores[0].isnan(), torch.ones(length, length, dtype=torch.bool).triu(1))
 
