@@ -90,7 +90,8 @@ def page(rows: Sequence[Row]) -> str:
 def letters_of(reasons: Iterable[str]) -> dict[str, str]:
     """Reason → letter, in the order in which they appear."""
     letters = [f"{first}{second}" for first in ("", *ascii_lowercase) for second in ascii_lowercase]
-    return dict(zip(dict.fromkeys(reasons), letters, strict=False))
+    different = list(dict.fromkeys(reasons))
+    return dict(zip(different, letters[: len(different)], strict=True))
 
 
 def line_of(row: Row, letters: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@
 The figures are those of the app. Plotly is imported only when the first figure is needed.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
@@ -20,14 +21,17 @@ import pandas as pd
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.resolve import folder_at
+from model.config.foreign import ForeignSizes
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.export import maps_frame
+from model.inference.findings import finding_in_run
 from model.inference.opening import open_checkpoint as open_folder
 from model.inference.searching import GREEDY
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.network.protocols import Sizes
+from model.text.cleaning import cleaning_note
 from model.trace import Edit
 
 if TYPE_CHECKING:
@@ -51,7 +55,7 @@ class ShownTranslation(Translation):
     typed: str
     second: str = ""  # the second text of a pair
     name: str  # of the checkpoint
-    note: str = ""  # how the translation was changed
+    note: str = ""  # how the text or the translation was changed
     sizes: Sizes | None = None  # of the model
 
     def __repr__(self) -> str:
@@ -127,7 +131,9 @@ class OpenCheckpoint(Checkpoint):
         """See `headlight.translate`."""
         translation = translate(self, text, second=second, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
-        note = NOTES[bool(forced), bool(edits)]
+        cleaned = "" if isinstance(self.config.model, ForeignSizes) else cleaning_note(text)
+        notes = NOTES[bool(forced), bool(edits)], cleaned, finding_in_run(translation)
+        note = " ".join(filter(None, notes))
         return ShownTranslation(**values, typed=text, second=second, name=self.name, note=note, sizes=self.config.model)
 
 
@@ -138,10 +144,15 @@ def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint 
         name: Name of a bundled checkpoint, or path of a folder.
         device: Where the model runs.
 
+    Warns:
+        RuntimeWarning: its weights, or what it computes, are not finite.
+
     Raises:
         CheckpointError: there is no such checkpoint, or a file is missing, damaged, or does not fit the others.
     """
     opened = open_folder(folder_at(str(name)), device=device)
+    if opened.finding:
+        warnings.warn(f"{opened.name}: {opened.finding}", RuntimeWarning, stacklevel=2)
     if isinstance(opened, ClassifierCheckpoint):
         return opened
     return OpenCheckpoint(**{field.name: getattr(opened, field.name) for field in fields(opened)})

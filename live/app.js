@@ -6,6 +6,7 @@ import savePictures from "./assets/save_pictures.js";
 import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";
+import { cleaningChanges } from "./engine/text/cleaning.js";
 import { loadLessons } from "./lessons.js";
 import { offerOffline } from "./offline.js";
 import { PAGES } from "./pages.js";
@@ -214,13 +215,21 @@ export class App {
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
       this.isReport ? recordedText(this) : withText ? this.textField() : el("div", { class: "nothing" }, []),
-      el("div", { class: "empty" }, []),
+      el("div", { class: "empty" }, this.textNotes()),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
       el("div", { class: "below" }, aboutOf(this)),
     ]);
     this.course?.fill();
+  }
+
+  /** What is not finite in the model, and what is changed in the text before the model reads it. */
+  textNotes() {
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change)), broken = this.info?.notFinite ?? [], notes = [];
+    if (broken.length) notes.push(say("This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.", { tensors: broken.join(", ") }));
+    if (changes.length) notes.push(say("The model reads a cleaned text: {changes}.", { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }));
+    return notes.map((note) => el("p", { class: "note" }, note));
   }
 
   /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */
@@ -265,7 +274,7 @@ export class App {
   }
 
   /** What limits a translation, as described paragraphs. @param {Translation} translation */
-  notesOf({ dropped, finished, read }) {
+  notesOf({ dropped, finished, read, maps }) {
     const notes = [], { report } = this.site;
     if (report) notes.push(...(report.note ? [el("p", { class: "note" }, report.note)] : []));
     else if (this.forced.size) notes.push(el("p", { class: "note" }, [
@@ -277,6 +286,7 @@ export class App {
       notes.push(el("p", { class: "note" }, say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
     }
     const positions = this.info.config.max_length;
+    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight)))) notes.push(el("p", { class: "note" }, say("Some weights are not a number.")));
     if (dropped && positions) notes.push(el("p", { class: "note" }, report?.second
       ? say("This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left out.", { positions, dropped })
       : say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions, n: dropped })));

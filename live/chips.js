@@ -43,7 +43,7 @@ function chip({ text, word, unknown, probability, candidates }, i, lang) {
   return el("span", {
     class: `hl-chip${kind}`, "data-i": i, tabindex: 0, role: "group",
     "aria-label": say("{token}, probability {share}", { token: shown, share }),
-    style: `background:color-mix(in srgb, #2f6fb0 ${Math.round(8 + 60 * probability)}%, transparent)`,
+    style: `background:color-mix(in srgb, #2f6fb0 ${Math.round(8 + 60 * (probability || 0))}%, transparent)`,
   }, [
     el("bdi", own, shown),
     el("span", { class: "hl-tip" }, candidates.slice(0, 5).map((one) => el("div", {}, [

@@ -43,6 +43,7 @@ export function derive({ query, keys, values, masked, weights, output }, { scale
   const exponentials = open.map((score) => Math.exp(score - highest)), sum = exponentials.reduce((all, one) => all + one, 0);
   const shares = exponentials.map((one) => one / sum), weighted = values.map((value, s) => value.map((number) => number * shares[s]));
   const result = Array.from(output, (_, i) => weighted.reduce((total, row) => total + row[i], 0));
-  const apart = (a, b) => Math.max(...Array.from(a, (number, i) => Math.abs(number - b[i])));
+  const difference = (a, b) => (Number.isFinite(a) || Number.isFinite(b) ? Math.abs(a - b) : 0); // none between two NaN
+  const apart = (a, b) => Math.max(...Array.from(a, (number, i) => difference(number, b[i])));
   return { dots, scores, open, shares, weighted, result, difference: Math.max(apart(shares, weights), apart(result, output)) };
 }

@@ -1,7 +1,7 @@
 // What the pictures need of the maps of a translation. Nothing here computes attention.
 import { KINDS } from "./engine/trace.js";
 import { labelOf, maskOf, namesOf } from "./kinds.js";
-import { levelOf } from "./assets/pixels.js";
+import { BROKEN, levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
 import { MOST_CHIPS, tokenRows } from "./chips.js";
 import { say } from "./assets/words.js";
@@ -13,7 +13,7 @@ const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview
  * @typedef {{ kind: string, layers: number, heads: number, queries: string[], keys: string[], notes: string[],
  *   rows: number[], columns: number[], weight: (layer: number, head: number | string, t: number, s: number) => number,
  *   languages: { query: string, key: string }, titles: { query_title: string, key_title: string } }} View The maps of one
- *   kind of attention as they are shown. `rows` and `columns` are the tokens of each row and column. A weight is NaN where masked.
+ *   kind of attention as they are shown. `rows` and `columns` are the tokens of each row and column. A weight is −∞ where masked.
  */
 
 /**
@@ -32,7 +32,7 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const rows = shown(translation[queries]), columns = shown(translation[keys]);
   const at = (layer, head, t, s) => data[((layer * heads + head) * T + rows[t]) * S + columns[s]];
   const weight = (layer, head, t, s) => {
-    if (!mayAttend(layer, rows[t], columns[s])) return Number.NaN;
+    if (!mayAttend(layer, rows[t], columns[s])) return -Infinity;
     if (typeof head === "number") return at(layer, head, t, s);
     const all = Array.from({ length: heads }, (_, i) => at(layer, i, t, s));
     return head === "max" ? Math.max(...all) : all.reduce((sum, one) => sum + one, 0) / heads;
@@ -73,8 +73,9 @@ export function weightsOf(view, layer, head) {
 /** What the rows of a map sum to. A silenced head, or a model with attention sinks, has smaller sums. @param {View} view @param {number} layer @param {number | string} head */
 export function sumsOf(view, layer, head) {
   if (head === "max") return say("Each cell is the largest of {n} weights.", { n: view.heads });
-  const sums = view.queries.map((_, t) => view.keys.reduce((sum, _key, s) => sum + (view.weight(layer, head, t, s) || 0), 0));
+  const sums = view.queries.map((_, t) => view.keys.reduce((sum, _key, s) => sum + Math.max(view.weight(layer, head, t, s), 0), 0));
   const [lowest, highest] = [Math.min(...sums), Math.max(...sums)];
+  if (Number.isNaN(lowest)) return say("Some weights are not a number.");
   if (Math.max(1 - lowest, highest - 1) < 1e-3) return say("Each row sums to 1.");
   return say("The rows sum to {lowest} to {highest}.", { lowest: lowest.toFixed(2), highest: highest.toFixed(2) });
 }
@@ -111,19 +112,18 @@ export function smallMaps(view, layer, head, logarithmic) {
       for (let r = 0; r < rows; r++)
         for (let c = 0; c < columns; c++) levels[i++] = levelOf(scalePosition(largestIn(view, l, h, [r * down, down], [c * across, across]), logarithmic));
   return {
-    layers: view.layers, heads: view.heads, rows, columns, levels, chosen: [layer, typeof head === "number" ? head : null],
+    layers: view.layers, heads: view.heads, rows, columns, levels, broken: levels.includes(BROKEN), chosen: [layer, typeof head === "number" ? head : null],
     title: say("All heads, {name}", { name }),
     alt: say("{layers} × {heads} small heatmaps, one for each layer and head of the {name}", { layers: view.layers, heads: view.heads, name }),
   };
 }
 
-/** The largest weight of a block of cells; NaN if all are masked. */
+/** The largest weight of a block of cells; −∞ if all are masked, NaN if one is not a number. */
 function largestIn(view, layer, head, [top, down], [left, across]) {
-  let largest = Number.NaN;
+  let largest = -Infinity;
   for (let t = top; t < Math.min(top + down, view.queries.length); t++)
     for (let s = left; s < Math.min(left + across, view.keys.length); s++) {
-      const weight = view.weight(layer, head, t, s);
-      if (!(weight <= largest) && !Number.isNaN(weight)) largest = weight;
+      largest = Math.max(largest, view.weight(layer, head, t, s));
     }
   return largest;
 }
@@ -150,7 +150,7 @@ export function lines(view, layer, head) {
   /** @type {[number, number | string][]} */
   const maps = typeof head === "number" ? Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]) : [[layer, head]];
   const weights = new Float32Array(maps.length * queries.length * keys.length);
-  for (const [i, [l, h]] of maps.entries()) weights.set(weightsOf(view, l, h).map((weight) => weight || 0), i * queries.length * keys.length);
+  for (const [i, [l, h]] of maps.entries()) weights.set(weightsOf(view, l, h).map((weight) => (weight === -Infinity ? 0 : weight)), i * queries.length * keys.length);
   const names = maps.map(([l, h]) => mapName(l, h)), chosen = maps.findIndex(([l, h]) => l === layer && h === head);
   return {
     ...view.titles, queries, keys, languages: view.languages, weights, names, columns: many ? heads : 1,

@@ -11,7 +11,7 @@ export default component((root) => {
     const readout = find(root, ".says"), at = (t, s) => data.numbers[t * data.keys.length + s];
     map ??= mapDrawing(find(root, ".picture"), (text) => { readout.textContent = text; });
     map.show({
-      ...data, label: data.alt, weight: at, masked: (t, s) => Number.isNaN(at(t, s)), position: (t, s) => (at(t, s) / data.bound + 1) / 2,
+      ...data, label: data.alt, weight: at, position: (t, s) => (at(t, s) / data.bound + 1) / 2,
       describe: (t, s) => data.describe(t, s, at(t, s)),
     });
   }

@@ -23,7 +23,7 @@ export default component((root) => {
     redraw();
   }
 
-  const readout = () => `${data.rowName} ${at[0]}; ${data.columnName} ${at[1]}: ${data.numbers[at[0] * data.columns + at[1]].toFixed(4)}`;
+  const readout = () => `${data.rowName} ${at[0]}; ${data.columnName} ${at[1]}: ${data.numbers[at[0] * data.columns + at[1]].toFixed(4).replace("NaN", say("not a number"))}`;
 
   function point(row, column) {
     at = [clamped(row, data.rows), clamped(column, data.columns)];

@@ -11,6 +11,9 @@ function translationOf({ start, maps, masks, ...others }) {
   return { ...others, read: start ? [start, ...others.written.slice(0, -1)] : [], maps: tensors(maps, decodeFloats), masks: tensors(masks, decodeBytes), recorded: {} };
 }
 
+/** JSON has no NaN. */
+const revived = (name, value) => (value === null && ["probability", "entropy"].includes(name) ? Number.NaN : value);
+
 /** @returns {Promise<never>} */
 async function refuse() {
   throw new EngineError("not-recorded", say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."));
@@ -22,7 +25,7 @@ export function sourceOf() {
 
 /** @returns {Engine} */
 export function startAnswers() {
-  const { info, runs } = JSON.parse(document.getElementById("recorded")?.textContent ?? "null");
+  const { info, runs } = JSON.parse(document.getElementById("recorded")?.textContent ?? "null", revived);
   return {
     open: async () => info,
     translate: async (_text, { forced = new Map(), changes, record = [] } = {}) => {

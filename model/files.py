@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 
 import torch
@@ -12,7 +13,15 @@ from torch import Tensor, nn
 
 from model.messages import Message, MessageError
 
-__all__ = ["CheckpointError", "load_weights", "remove_leftovers", "replace_file", "save_tensors", "save_weights"]
+__all__ = [
+    "CheckpointError",
+    "finite",
+    "load_weights",
+    "remove_leftovers",
+    "replace_file",
+    "save_tensors",
+    "save_weights",
+]
 
 LEFTOVER = ".part"
 
@@ -29,7 +38,7 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
         content: The whole content, or its chunks; each is written before the next is computed.
 
     Raises:
-        CheckpointError: the file cannot be written; the earlier file is unchanged.
+        CheckpointError: the file cannot be written; an earlier file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
     try:
@@ -40,11 +49,28 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
             os.fsync(file.fileno())  # after a power cut, the file must not be empty
         temporary.replace(path)
     except OSError as error:
+        if not path.parent.is_dir():
+            raise CheckpointError(
+                "{path} could not be written: there is no folder {folder}. Create it, or choose another folder.",
+                path=path,
+                folder=path.parent,
+            ) from error
+        if not path.exists():
+            raise CheckpointError("{path} could not be written ({error}).", path=path, error=error) from error
         raise CheckpointError(
             "{path} could not be written ({error}). The earlier file is kept.", path=path, error=error
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def finite(value: object) -> object:
+    """The same data with null for each number that is not finite: JSON has no NaN."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(part) for name, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -17,10 +17,11 @@ from torch import Tensor
 from model.config.kinds import KINDS
 from model.config.section import ConfigError, require
 from model.messages import Message
-from model.trace import Edit, ablate_heads, hook_name
+from model.trace import Edit, IfPresent, ablate_heads, hook_name
 
 __all__ = ["Head", "Intervention", "PaintedCell", "uniform_heads", "without_positions"]
 
+ROUNDING = 16  # a row of weights lacks less than so many units of rounding to 1, if it has no sink
 KIND, NUMBER = f"({'|'.join(KINDS)})", r"[1-9]\d{0,4}"
 HEADS_IN_LINK = re.compile(rf"(off|uniform)\.{KIND}\.({NUMBER})\.({NUMBER}(?:-{NUMBER})*)", re.ASCII)
 CELL_IN_LINK = re.compile(
@@ -39,7 +40,7 @@ class Head:
 
 @dataclass(frozen=True)
 class PaintedCell:
-    """An attention weight with a chosen value. The other weights of its row share the rest in their old proportions."""
+    """An attention weight with a chosen value. The rest of its row is shared in the old proportions, also by a sink."""
 
     head: Head
     query: int  # in decoder self-attention and cross-attention, the step that writes
@@ -104,10 +105,10 @@ class Intervention:
             for stage, edit in paint(cell).items():
                 edits.setdefault(hook_name(cell.head.kind, cell.head.layer, stage), []).append(edit)
         for (kind, layer), heads in by_layer(self.ablated).items():
-            edits.setdefault(hook_name(kind, layer, "weights"), []).append(ablate_heads(heads))
-        if not self.positions:
-            edits |= {name: [edit] for name, edit in without_positions().items()}
-        return {name: one_after_the_other(parts) for name, parts in edits.items()}
+            for stage in ("weights", "head_outputs"):  # 0 times a value that is not a number is not 0
+                edits.setdefault(hook_name(kind, layer, stage), []).append(ablate_heads(heads))
+        changed = {name: one_after_the_other(parts) for name, parts in edits.items()}
+        return changed if self.positions else changed | without_positions()
 
     def code(self) -> str:
         """The changes as text for a link, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`.
@@ -175,12 +176,21 @@ def one_after_the_other(edits: Sequence[Edit]) -> Edit:
 
 
 def uniform_heads(heads: Sequence[int]) -> Edit:
-    """An edit for `*.masked_scores` that gives every key that is not masked the same weight, in these heads."""
+    """An edit for `*.masked_scores` that gives every key that is not masked the same weight, in these heads.
+
+    A sink keeps its share, because the exponentials of a row keep their sum.
+    """
     index = list(heads)
 
     def edit(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
         uniform = masked_scores.clone()
-        uniform[:, index] = uniform[:, index].masked_fill(uniform[:, index].isfinite(), 0.0)
+        scores = uniform[:, index]
+        masked = scores.isneginf()
+        mean = scores.logsumexp(dim=-1, keepdim=True) - (~masked).sum(dim=-1, keepdim=True).log()  # (B, H, T, 1)
+        mean = mean.nan_to_num(
+            nan=0.0, posinf=0.0, neginf=0.0
+        )  # of a row without keys, or with a score that is no number
+        uniform[:, index] = mean.expand_as(scores).masked_fill(masked, float("-inf"))
         return uniform
 
     return edit
@@ -189,8 +199,9 @@ def uniform_heads(heads: Sequence[int]) -> Edit:
 def paint(cell: PaintedCell) -> dict[str, Edit]:
     """Edits that set one weight, by stage. The queries may come in one pass or one in each.
 
-    The row still sums to 1. If no other key has any weight, for example because all others are masked, the cell keeps
-    the whole weight; see `PaintedCell.weight_in`. A masked cell stays masked.
+    The row still sums to 1, with the share of a sink (see `attention_weights`). If nothing else has any weight, for
+    example because all other keys are masked, the cell keeps the whole weight; see `PaintedCell.weight_in`. A masked
+    cell stays masked.
     """
     next_query = 0
     is_masked = False
@@ -209,9 +220,11 @@ def paint(cell: PaintedCell) -> dict[str, Edit]:
             return weights
         painted = weights.clone()
         target = painted[:, cell.head.head, row]  # (B, S), a view
+        sink = 1 - target.double().sum(dim=-1, keepdim=True)  # (B, 1)
+        sink = sink.masked_fill(sink < ROUNDING * torch.finfo(target.dtype).eps, 0.0).to(target.dtype)
         # Set to 0 and summed: 1 minus the weight would be mostly rounding error for a weight near 1.
         target[:, cell.key] = 0.0
-        others = target.sum(dim=-1, keepdim=True)  # (B, 1)
+        others = target.sum(dim=-1, keepdim=True) + sink  # (B, 1)
         no_others = others == 0
         target.div_(others.masked_fill(no_others, 1.0)).mul_(1 - cell.weight)
         target[:, cell.key] = no_others[:, 0].to(target.dtype).clamp_min(cell.weight)
@@ -246,7 +259,8 @@ def without_positions() -> dict[str, Edit]:
             return found
 
         places = {"token_vectors": keep, "positions": remove, "sum": total}
-        return {f"{stack}.embedding.{place}": edit for place, edit in places.items()}
+        return {IfPresent(f"{stack}.embedding.{place}"): edit for place, edit in places.items()}
 
-    numbers_for_distances = {hook_name(kind, "*", "bias"): torch.zeros_like for kind in ("encoder", "decoder")}
+    biases = [IfPresent(hook_name(kind, "*", "bias")) for kind in ("encoder", "decoder")]
+    numbers_for_distances = dict.fromkeys(biases, torch.zeros_like)
     return edits_of("encoder") | edits_of("decoder") | numbers_for_distances

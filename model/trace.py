@@ -5,23 +5,28 @@ what happens there. So two visitors who share a model cannot see each other's re
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from torch import Tensor, nn
 
 from model.config.kinds import KINDS
+from model.config.section import require
 
 __all__ = [
+    "ATTENTION",
     "Edit",
     "HookPoint",
+    "IfPresent",
     "Trace",
     "ablate_heads",
     "active_trace",
     "hook_name",
     "name_hook_points",
     "tracing",
+    "untraced",
 ]
 
 Edit = Callable[[Tensor], Tensor]
@@ -30,12 +35,33 @@ Edit = Callable[[Tensor], Tensor]
 NOT_COMPUTED = {"weights": 0.0, "masked_scores": float("-inf"), "scores": float("nan")}
 
 
+class IfPresent(str):
+    """A pattern for hook points that not every model has. Every other pattern must match one that a tensor passes."""
+
+
+EVERYTHING = (IfPresent("*"),)
+ATTENTION = (IfPresent("*.weights"), IfPresent("*.mask"))  # what every run over a text records
+
+
 class Trace:
     """The tensors that passed the hook points inside a `tracing(...)` block, in the order of the passes."""
 
-    def __init__(self, *, record: Sequence[str] = ("*",), edits: Mapping[str, Edit] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        record: Sequence[str] = EVERYTHING,
+        edits: Mapping[str, Edit] | None = None,
+        outer: "Trace | None" = None,
+    ) -> None:
+        """
+        Args:
+            record: See `tracing`.
+            edits: See `tracing`.
+            outer: The trace of the block around this one. A tensor passes it first.
+        """
         self._record = tuple(record)
         self._edits = dict(edits or {})
+        self._outer = outer
         self._plan: dict[str, tuple[tuple[Edit, ...], bool]] = {}
         self._passes: dict[str, list[Tensor]] = {}
         self._newest: int | None = None
@@ -50,6 +76,8 @@ class Trace:
             edits = tuple(edit for pattern, edit in self._edits.items() if fnmatchcase(name, pattern))
             self._plan[name] = edits, any(fnmatchcase(name, pattern) for pattern in self._record)
         edits, recorded = self._plan[name]
+        if self._outer is not None:
+            tensor = self._outer.visit(name, tensor)
         for edit in edits:
             tensor = edit(tensor)
         if recorded:
@@ -66,13 +94,28 @@ class Trace:
         """
         self._newest = count
         try:
-            yield
+            with self._outer.newest_rows(count) if self._outer else nullcontext():
+                yield
         finally:
             self._newest = None
 
     def edits_any(self, names: Iterable[str]) -> bool:
         """Whether an edit would change a tensor at one of these hook points."""
-        return any(fnmatchcase(name, pattern) for name in names for pattern in self._edits)
+        names = tuple(names)
+        own = any(fnmatchcase(name, pattern) for name in names for pattern in self._edits)
+        return own or (self._outer is not None and self._outer.edits_any(names))
+
+    def require_matches(self) -> None:
+        """Raises ConfigError if nothing passed a hook point that a pattern names, unless it is `IfPresent`."""
+        for pattern in (*self._record, *self._edits):
+            if isinstance(pattern, IfPresent) or pattern in self._plan:
+                continue
+            require(
+                any(fnmatchcase(name, pattern) for name in self._plan),
+                "No tensor passed a hook point that matches {pattern}. Names that are similar: {names}.",
+                pattern=repr(pattern),
+                names=", ".join(get_close_matches(pattern, self._plan, n=3, cutoff=0.4)) or "–",
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,7 +141,10 @@ class Trace:
             (…, T, X): the queries of all passes, one after the other. In decoder self-attention the keys X grow from
             pass to pass; the missing cells of earlier queries get the values of masked cells.
         """
-        parts = list(zip(self._passes[name], rows, strict=False))
+        passes = self._passes[name]
+        # An encoder passes once. A beam search may have more passes than its best hypothesis has tokens.
+        rows = rows if len(passes) > 1 else rows[:1]
+        parts = list(zip(passes[: len(rows)], rows, strict=True))
         first, width = parts[0][0], max(tensor.size(-1) for tensor, _ in parts)
         length = sum(tensor.size(-2) for tensor, _ in parts)
         fill = NOT_COMPUTED.get(name.rpartition(".")[2], 0.0)
@@ -133,17 +179,33 @@ def active_trace() -> Trace | None:
 
 
 @contextmanager
-def tracing(*, record: Sequence[str] = ("*",), edits: Mapping[str, Edit] | None = None) -> Iterator[Trace]:
+def tracing(*, record: Sequence[str] = EVERYTHING, edits: Mapping[str, Edit] | None = None) -> Iterator[Trace]:
     """Record and edit tensors inside the block, only for the current thread or task.
+
+    In a block inside another one, the tensors pass the outer trace first.
 
     Args:
         record: Patterns for the names of hook points to record, as in `fnmatch`.
         edits: Pattern → a function from the model's tensor to the tensor that replaces it.
+
+    Raises:
+        ConfigError: at the end of the block, nothing has passed the hook points of a pattern.
     """
-    trace = Trace(record=record, edits=edits)
+    trace = Trace(record=record, edits=edits, outer=_ACTIVE.get())
     token = _ACTIVE.set(trace)
     try:
         yield trace
+    finally:
+        _ACTIVE.reset(token)
+    trace.require_matches()
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Hide the active trace inside the block: while a model is opened and checked, nobody watches or edits it."""
+    token = _ACTIVE.set(None)
+    try:
+        yield
     finally:
         _ACTIVE.reset(token)
 
@@ -178,12 +240,27 @@ def name_hook_points(model: nn.Module) -> None:
 
 
 def ablate_heads(heads: Sequence[int]) -> Edit:
-    """An edit for `*.weights` that silences heads, counted from 0. Their weights become 0, so their outputs do too."""
+    """An edit for `*.weights` that silences heads, counted from 0. Their weights become 0, so their outputs do too.
+
+    The edit raises ConfigError if the model does not have one of the heads.
+    """
     index = list(heads)
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)
+        require_heads(index, weights.size(1))
         silenced = weights.clone()
         silenced[:, index] = 0.0
         return silenced
 
     return edit
+
+
+def require_heads(heads: Sequence[int], count: int) -> None:
+    """Raises ConfigError if a head, counted from 0, is not among the `count` heads of a layer."""
+    for head in heads:
+        require(
+            -count <= head < count,
+            "Head {head} does not exist. The layer has {count} heads; heads count from 0 in code.",
+            head=head,
+            count=count,
+        )

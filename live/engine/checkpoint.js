@@ -45,13 +45,17 @@ export function readCheckpoint(files) {
   const tokenizer = new BytePairTokenizer(files.tokenizer);
   for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
     require(config[name] === tokenizer.size, "config-damaged", N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."), { found: tokenizer.size, name, size: config[name] });
-  const model = readModel(task, config, files.weights);
-  return /** @type {any} */ ({ task, config, model, tokenizer, figures, languages: [source_language, target_language] });
+  const weights = new Weights(files.weights), model = modelOf(task, config, weights), { notFinite } = weights;
+  return /** @type {any} */ ({ task, config, model, tokenizer, figures, notFinite, languages: [source_language, target_language] });
 }
 
 /** Make a model from a file. Every tensor of the file must belong to it. @param {Sizes} config @param {ArrayBuffer} buffer */
 export function readModel(task, config, buffer) {
-  const weights = new Weights(buffer);
+  return modelOf(task, config, new Weights(buffer));
+}
+
+/** @param {Sizes} config @param {Weights} weights */
+function modelOf(task, config, weights) {
   const model = task === "translation" ? makeTranslator(weights, config, PAD_ID) : new Classifier(weights, config, PAD_ID);
   weights.requireAllTaken();
   return model;

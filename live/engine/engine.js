@@ -50,10 +50,10 @@ export class LocalEngine {
   async open(source, { report, signal } = {}) {
     const files = typeof source === "string" ? await fetchCheckpoint(source, report, signal) : source;
     this.checkpoint = readCheckpoint(files);
-    const { task, config, languages, figures } = this.checkpoint;
+    const { task, config, languages, figures, notFinite } = this.checkpoint;
     /** @type {Record<string, [number, number]>} */
     const heads = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]));
-    return { task, config, languages, figures, heads };
+    return { task, config, languages, figures, heads, notFinite };
   }
 
   /** The open checkpoint, if it has this task. @returns {any} */

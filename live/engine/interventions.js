@@ -24,9 +24,20 @@ export function ablateHead(head) {
   return editHead(head, () => 0);
 }
 
-/** For `masked_scores`: the same weight for every key that is not masked. @param {Head} head */
-export function uniformHead(head) {
-  return editHead(head, (score) => (score === -Infinity ? score : 0));
+/**
+ * For `masked_scores`: the same weight for every key that is not masked. The exponentials of a row keep their sum.
+ * @param {Head} head @returns {Edit}
+ */
+export function uniformHead({ head }) {
+  return (scores) => {
+    const [, T, S] = scores.shape, edited = mapped(scores, (value) => value);
+    for (let t = head * T; t < (head + 1) * T; t++) {
+      const row = edited.data.subarray(t * S, (t + 1) * S), open = row.filter((score) => score !== -Infinity), highest = Math.max(...open);
+      const mean = highest + Math.log(open.reduce((sum, score) => sum + Math.exp(score - highest), 0) / open.length);
+      for (let s = 0; s < S; s++) if (row[s] !== -Infinity) row[s] = Number.isFinite(mean) ? mean : 0;
+    }
+    return edited;
+  };
 }
 
 /**
@@ -77,7 +88,8 @@ export function editsOf({ ablated = [], uniform = [], painted = [], replaced = [
   for (const head of uniform) add(head, "masked_scores", uniformHead(head));
   for (const pattern of replaced) add(pattern, "weights", replacePattern(pattern));
   for (const cell of painted) for (const [stage, edit] of Object.entries(paint(cell))) add(cell, stage, edit);
-  for (const head of ablated) add(head, "weights", ablateHead(head));
+  // Also the output, because 0 times a value that is not a number is not 0.
+  for (const head of ablated) for (const stage of ["weights", "head_outputs"]) add(head, stage, ablateHead(head));
   if (!positions) edits.push(...withoutPositions());
   const named = (name) => edits.filter(([other]) => other === name).map(([, edit]) => edit);
   return Object.fromEntries(edits.map(([name]) => [name, inOrder(named(name))]));

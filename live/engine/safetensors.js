@@ -43,6 +43,8 @@ export class Weights {
     require(buffer.byteLength >= 8, "weights-damaged", DAMAGED);
     const length = Number(new DataView(buffer).getBigUint64(0, true));
     require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", DAMAGED);
+    /** @type {string[]} The tensors with numbers that are not finite, and how many. */
+    this.notFinite = [];
     this.buffer = buffer;
     this.start = 8 + length;
     try {
@@ -65,7 +67,11 @@ export class Weights {
     require(type, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."), { name, type: `${entry.dtype}` });
     const [from, to] = entry.data_offsets, inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
     require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
-    return tensor(shape, type.read(this.buffer.slice(this.start + from, this.start + to)));
+    const numbers = type.read(this.buffer.slice(this.start + from, this.start + to));
+    let broken = 0;
+    for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i])) broken++;
+    if (broken) this.notFinite.push(`${name} (${broken})`);
+    return tensor(shape, numbers);
   }
 
   /** @returns {Linear} */

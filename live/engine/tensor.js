@@ -86,7 +86,7 @@ export function softmax(x) {
     if (highest === -Infinity) continue;
     let sum = 0;
     for (let i = start; i < start + width; i++) sum += Math.exp(x.data[i] - highest);
-    for (let i = start; i < start + width; i++) y.data[i] = Math.exp(x.data[i] - highest) / sum;
+    for (let i = start; i < start + width; i++) y.data[i] = x.data[i] === -Infinity ? 0 : Math.exp(x.data[i] - highest) / sum;
   }
   return y;
 }
@@ -100,9 +100,13 @@ export function logSoftmax(x) {
   return x.map((value) => value - shift);
 }
 
+/** The largest number; NaN if one is NaN. */
 function largest(x) {
   let highest = -Infinity;
-  for (let i = 0; i < x.length; i++) if (x[i] > highest) highest = x[i];
+  for (let i = 0; i < x.length; i++) {
+    if (Number.isNaN(x[i])) return Number.NaN;
+    if (x[i] > highest) highest = x[i];
+  }
   return highest;
 }
 

@@ -41,6 +41,7 @@ type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
 interface CheckpointFiles { weights: ArrayBuffer; config: string; tokenizer: string }
 interface AnyCheckpoint<Task, Model> {
   task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;
+  notFinite: string[]; // the tensors with numbers that are not finite
 }
 type Checkpoint = AnyCheckpoint<"translation", Translator>;
 type ClassifierCheckpoint = AnyCheckpoint<"classification", import("./network/classifier.js").Classifier>;
@@ -104,7 +105,7 @@ interface Watching { report?: (value: any) => void; signal?: AbortSignal }
 interface EngineRequest { search?: SearchConfig; forced?: Map<number, number>; limit?: number; changes?: Intervention; record?: string[] }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
-  open(source: string | CheckpointFiles, watching?: Watching): Promise<Pick<Checkpoint, "config" | "languages" | "figures"> & {
+  open(source: string | CheckpointFiles, watching?: Watching): Promise<Pick<Checkpoint, "config" | "languages" | "figures" | "notFinite"> & {
     task: "translation" | "classification"; heads: Record<string, [number, number]> }>;
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[]; words: number[] }>;
   forced(text: string): Promise<Map<number, number>>;

@@ -69,7 +69,7 @@ export async function showHeads(root, app) {
   const paintAt = (cell) => {
     if (!cell) return;
     const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
-    if (Number.isNaN(view.weight(layer, head, cell[0], cell[1]))) return;
+    if (view.weight(layer, head, cell[0], cell[1]) === -Infinity) return;
     change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
   };
   map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));
@@ -77,8 +77,8 @@ export async function showHeads(root, app) {
 }
 
 function probabilitySentence(before, after) {
-  const [old, now] = [logProbability(before), logProbability(after)], two = (number) => number.toFixed(2).replace("-", "−");
-  const signed = now < old ? two(now - old) : `+${two(now - old)}`;
+  const [old, now] = [logProbability(before), logProbability(after)], two = (number) => (Number.isFinite(number) ? number.toFixed(2).replace("-", "−") : say("not a number"));
+  const signed = now >= old ? `+${two(now - old)}` : two(now - old);
   return say("The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} nats).", {
     before: two(old), after: two(now), change: signed,
   });
@@ -108,7 +108,7 @@ function effectSentence(app, effects) {
   });
 }
 
-const largest = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)));
+const largest = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)).filter(Number.isFinite));
 
 /** The data of the switches. */
 function boards(heads, changes, effects) {
@@ -128,9 +128,11 @@ function boards(heads, changes, effects) {
 
 function face(effect, bound) {
   if (!effect) return undefined;
+  const decides = effect.position >= 0;
+  if (!Number.isFinite(effect.change)) return { colour: SIGNED.broken, ink: "#000000", note: say("not a number"), decides };
   const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2), change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
   const note = effect.position < 0 ? say("{change} nats when silenced", { change }) : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
-  return { colour, ink: inkOn(colour), note, decides: effect.position >= 0 };
+  return { colour, ink: inkOn(colour), note, decides };
 }
 
 function paintedSentence(cells) {

@@ -52,25 +52,25 @@ function agreement(difference, asTrained) {
 }
 
 function steps(parts, derived, { keys, divisor }) {
-  const width = parts.query.length, best = derived.shares.indexOf(Math.max(...derived.shares));
+  const width = parts.query.length, best = Math.max(0, derived.shares.indexOf(Math.max(...derived.shares)));
   const step = (name, formula, rows, facts = [], shares = false) => pictured({ name, formula, rows, facts, shares });
   return [
     step(say("query"), "q = x W_Q + b_Q", [parts.query], [[say("numbers"), String(width)]]),
     step(say("keys"), "kⱼ = xⱼ W_K + b_K", parts.keys, [[say("keys"), String(keys.length)]]),
     step(say("products"), "q · kⱼ", [derived.dots], [[say("largest"), signed(Math.max(...derived.dots))]]),
     step(say("scores"), `q · kⱼ / ${divisor.toPrecision(3)}`, [derived.scores], [[say("from"), signed(Math.min(...derived.scores))], [say("to"), signed(Math.max(...derived.scores))]]),
-    step(say("mask"), say("−∞ where masked"), [derived.open.map((score) => (score === -Infinity ? Number.NaN : score))], [[say("masked keys"), String(parts.masked.filter(Boolean).length)]]),
-    step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
+    step(say("mask"), say("−∞ where masked"), [derived.open], [[say("masked keys"), String(parts.masked.filter(Boolean).length)]]),
+    step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), Number.isNaN(derived.shares[best]) ? say("not a number") : `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
     step(say("values, weighted"), "αⱼ vⱼ", derived.weighted),
     step(say("head output"), "z = Σ αⱼ vⱼ", [derived.result]),
   ];
 }
 
-const signed = (number) => number.toFixed(3).replace("-", "−");
+const signed = (number) => (Number.isFinite(number) ? number.toFixed(3).replace("-", "−") : say("not a number"));
 
-/** A step with its numbers as a picture: rows of numbers, NaN where masked. */
+/** A step with its numbers as a picture: rows of numbers, −∞ where masked. */
 function pictured({ name, formula, rows, facts, shares }) {
-  const known = rows.flatMap((row) => [...row]).filter((number) => !Number.isNaN(number)), width = rows[0].length;
+  const known = rows.flatMap((row) => [...row]).filter(Number.isFinite), width = rows[0].length;
   const bound = Math.max(1e-6, ...known.map(Math.abs)), level = (number) => levelOf(shares ? number : (number / bound + 1) / 2);
   const colours = shares ? say("Dark is 0, bright is 1.") : say("Blue is −{bound}, white is 0, red is {bound}.", { bound: bound.toPrecision(3) });
   return {
@@ -80,7 +80,7 @@ function pictured({ name, formula, rows, facts, shares }) {
 }
 
 function numbers(keys, parts, derived, divisor) {
-  const four = (number) => (number === -Infinity ? "−∞" : number.toFixed(4));
+  const four = (number) => (number === -Infinity ? "−∞" : Number.isNaN(number) ? say("not a number") : number.toFixed(4));
   const head = [say("key"), "q · k", `÷ ${divisor.toPrecision(3)}`, say("after the mask"), say("weight α"), say("the model's own")];
   return { head, rows: keys.map((key, s) => [key, ...[derived.dots, derived.scores, derived.open, derived.shares, parts.weights].map((row) => four(row[s]))]) };
 }

@@ -13,7 +13,7 @@ import maskPicture from "../mask_picture.js";
 import { batchFields, chosenSentence, padded } from "../padded_batch.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
-const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
+const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
 
 /**
  * @param {Element} root
@@ -100,9 +100,9 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
   const pictures = { padding: [rows, real], causal: [labels("decoder"), scoresOf("decoder", unpadded)], combined: [labels("decoder"), scoresOf("decoder", recorded)], cross: [labels("cross"), scoresOf("cross", recorded)] };
   for (const [name, [axes, scores]] of Object.entries(pictures)) mount(root, name, maskPicture, maskData(axes, scores, texts[name][0]));
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), masked = headOf(recorded[hooks[1]], head);
-  const scores = headOf(recorded[hooks[0]], head), bound = Math.max(1e-6, ...scores.map(Math.abs)), title = `${namesOf(kind).fullName}, ${mapName(layer, head)}`;
+  const scores = headOf(recorded[hooks[0]], head), bound = Math.max(1e-6, ...scores.filter(Number.isFinite).map(Math.abs)), title = `${namesOf(kind).fullName}, ${mapName(layer, head)}`;
   STAGES.forEach((stage, i) => {
-    const shown = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? Number.NaN : number));
+    const shown = headOf(recorded[hooks[i]], head).map((number, cell) => (i && masked[cell] === -Infinity ? -Infinity : number));
     mount(root, stage, maskPicture, stageData(labels(kind), shown, { stage, bound, title }));
   });
 }
@@ -126,15 +126,15 @@ function headOf({ data, shape }, head) {
 }
 
 function maskData(labels, scores, title) {
-  return { ...labels, numbers: scores.map((score) => (score === -Infinity ? Number.NaN : 0)), bound: 1, colours: ALLOWED, title, alt: title,
-    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: labels.queries[t], key: labels.keys[s], state: Number.isNaN(number) ? say("masked") : say("may attend") }) };
+  return { ...labels, numbers: scores.map((score) => (score === -Infinity ? score : 0)), bound: 1, colours: ALLOWED, title, alt: title,
+    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: labels.queries[t], key: labels.keys[s], state: number === -Infinity ? say("masked") : say("may attend") }) };
 }
 
 function stageData(labels, numbers, { stage, bound, title }) {
   const weights = stage === "weights", shown = weights ? numbers.map((number) => 2 * number - 1) : numbers;
   return { ...labels, numbers: shown, bound: weights ? 1 : bound, colours: weights ? WEIGHTS : SIGNED, title: `${stageName(stage)}, ${title}`, alt: `${stageName(stage)}, ${title}`,
     describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: labels.queries[t], key: labels.keys[s],
-      state: Number.isNaN(number) ? say("masked") : (weights ? (number + 1) / 2 : number).toFixed(4) }) };
+      state: number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : (weights ? (number + 1) / 2 : number).toFixed(4) }) };
 }
 
 function sumsSentence(weights, masked, head) {

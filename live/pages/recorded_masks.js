@@ -11,7 +11,7 @@ import { kindsOf, namesOf } from "../kinds.js";
 import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
 import maskPicture from "../mask_picture.js";
 
-const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked };
+const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
 
 /**
  * @param {Element} root
@@ -36,7 +36,7 @@ function maskData(view, layer) {
   const title = namesOf(view.kind).fullName;
   return {
     ...view.titles, queries: view.queries, keys: view.keys, languages: view.languages, bound: 1, colours: ALLOWED, title, alt: title,
-    numbers: weightsOf(view, layer, 0).map((weight) => (Number.isNaN(weight) ? weight : 0)),
-    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: view.queries[t], key: view.keys[s], state: Number.isNaN(number) ? say("masked") : say("may attend") }),
+    numbers: weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)),
+    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: view.queries[t], key: view.keys[s], state: number === -Infinity ? say("masked") : say("may attend") }),
   };
 }

@@ -51,7 +51,7 @@ function forcedWith(forced, { position, id }) {
 export function stepperData(translation, { kind, guess, fixed, step }) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind], [source, target] = translation.languages;
   const mayAttend = maskOf(translation, kind), { given = 0, fixed_start: fixedStart = false } = translation;
-  const maps = data.map((weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : Number.NaN));
+  const maps = data.map((weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : -Infinity));
   return {
     text: tokenRows(translation).reads.map(({ text }) => text).join("|"), given: given || Number(fixedStart), kind, guess, fixed, maps,
     given_note: given ? say("This token belongs to the text that you typed. The model chooses nothing here.")

@@ -77,6 +77,9 @@ function written(app, translation) {
 }
 
 function numbers(view, layer, head) {
-  const text = (t, s) => (Number.isNaN(view.weight(layer, head, t, s)) ? "–" : view.weight(layer, head, t, s).toFixed(4));
+  const text = (t, s) => {
+    const weight = view.weight(layer, head, t, s);
+    return weight === -Infinity ? "–" : Number.isNaN(weight) ? say("not a number") : weight.toFixed(4);
+  };
   return { head: [say("query \\ key"), ...view.keys], rows: view.queries.map((query, row) => [query, ...view.keys.map((_, s) => text(row, s))]) };
 }

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_attention_steps, require_values
+from model.analysis.station import largest_difference
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.any_text import AnyCheckpoint, record_text
@@ -22,7 +23,7 @@ from model.network.attention import attention_weights
 from model.network.protocols import Reads
 from model.network.scores import attention_scores
 from model.text.pair import Text
-from model.trace import hook_name
+from model.trace import IfPresent, hook_name
 
 __all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "sharing_heads", "value_norms", "why_no_mixing"]
 
@@ -103,7 +104,7 @@ def anatomy(
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_text(
-        checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced
+        checkpoint, text, record=tuple(map(IfPresent, (*names.values(), hook_name(kind, layer, "bias")))), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)
@@ -113,7 +114,7 @@ def anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
         values=recorded["values"],
-        allowed=np.isfinite(recorded["masked_scores"][0]),
+        allowed=~np.isneginf(recorded["masked_scores"][0]),
         weights=translation.maps[kind][layer],
         head_outputs=recorded["head_outputs"],
         distances=recording.array(biased) if biased in recording.trace.names else None,
@@ -197,10 +198,14 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         concatenated=concatenated,
         output=output,
         differences={
-            N_("weights"): float(np.abs(weights - parts.weights[head, query]).max()),
-            N_("head output"): float(np.abs(head_output - parts.head_outputs[head, query]).max()),
+            N_("weights"): largest_difference(weights, parts.weights[head, query]),
+            N_("head output"): largest_difference(head_output, parts.head_outputs[head, query]),
         }
-        | ({} if mixing is None else {N_("layer output"): float(np.abs(output - mixing.output[query]).max())}),
+        | (
+            {}
+            if mixing is None or output is None
+            else {N_("layer output"): largest_difference(output, mixing.output[query])}
+        ),
     )
 
 

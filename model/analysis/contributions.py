@@ -73,6 +73,8 @@ class Contributions:
     @property
     def agrees(self) -> bool:
         """Whether the sum equals the difference of the model's own logits, except for rounding."""
+        if not (math.isfinite(self.total) or math.isfinite(self.difference)):
+            return True
         return abs(self.total - self.difference) <= ROUNDING * max(1.0, self.size)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.inference.padded_pass import Side
 from model.network.protocols import Reads, ReadsBatches
-from model.trace import Edit
+from model.trace import Edit, IfPresent
 
 __all__ = ["BUGS", "Edits", "bugs_of"]
 
@@ -38,7 +38,7 @@ def replace_mask(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> 
         # The mask of an attention module comes right after its scores, so the latest scores belong to it.
         return change(latest[0], masked_scores == float("-inf"))
 
-    return {f"{attention}.scores": keep, f"{attention}.masked_scores": mask}
+    return {IfPresent(f"{attention}.scores"): keep, IfPresent(f"{attention}.masked_scores"): mask}
 
 
 def structure(masked: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ section 3). Zhang and Nanda (2024, "Towards Best Practices of Activation Patchin
 difference of two logits as its measure.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ class PatchingEffects:
 
 def first_difference(one: Translation, other: Translation, start: int = 0) -> int | None:
     """The first position from `start` with different tokens; None where one text equals the other or begins it."""
-    pairs = list(zip(one.written, other.written, strict=False))
+    pairs = list(zip(one.written, other.written, strict=False))  # one may be longer
     return next((at for at, (a, b) in enumerate(pairs) if at >= start and a.id != b.id), None)
 
 
@@ -242,7 +243,8 @@ class Comparison:
         with tracing(record=(), edits=edits):
             differences = self.logit_difference(self.logits(self.contrast.own, len(batch)))
         for difference in differences.tolist():
-            yield (difference - self.own_difference) / (self.donor_difference - self.own_difference)
+            share = (difference - self.own_difference) / (self.donor_difference - self.own_difference)
+            yield share if math.isfinite(share) else math.inf  # NaN is a head that was not patched
 
     def logits(self, ids: Ids, rows: int) -> Tensor:
         """Logits at the compared position, (B, V) or (B, C), in a batch of equal rows."""

@@ -223,7 +223,8 @@ def silence_one_per_row(heads: Sequence[Head]) -> dict[str, Edit]:
     """Edits for a batch with one row per head: row i runs without head i."""
     cells: dict[str, list[tuple[int, int]]] = {}
     for row, head in enumerate(heads):
-        cells.setdefault(hook_name(head.kind, head.layer, "weights"), []).append((row, head.head))
+        for stage in ("weights", "head_outputs"):  # 0 times a value that is not a number is not 0
+            cells.setdefault(hook_name(head.kind, head.layer, stage), []).append((row, head.head))
     return {name: silence_cells(pairs) for name, pairs in cells.items()}
 
 

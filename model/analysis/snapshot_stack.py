@@ -25,7 +25,7 @@ from model.network.cache import DecoderCache
 from model.network.stacked import ModelStack
 from model.network.transformer import Transformer
 from model.text.vocab import PAD_ID
-from model.trace import Trace, hook_name, tracing
+from model.trace import IfPresent, Trace, hook_name, tracing
 
 __all__ = ["SnapshotStack", "can_stack", "open_stack", "run_snapshots"]
 
@@ -93,7 +93,7 @@ def run_snapshots(
     model = require_writing(checkpoint)
     start = search_input(model, checkpoint.tokenizers, text, trained.as_forced)
     source = padded_for(model, [start.source] * stack.size)
-    with tracing(record=("*.weights",)) as trace:
+    with tracing(record=(IfPresent("*.weights"),)) as trace:
         state = DecoderState(model, source, specials=start.specials, forced=start.forced)
     log_probs = state.ahead  # (N, T, V)
     forced = torch.tensor(list(start.forced.values()), device=log_probs.device)  # (T,)

@@ -144,9 +144,10 @@ def to_float32(array: FloatArray) -> NDArray[np.float32]:
     return array.astype(np.float32)
 
 
-def largest_difference(ours: FloatArray, models: FloatArray) -> float:
-    """The largest absolute difference of two arrays. Two infinities with the same sign do not differ."""
-    return float(np.abs(np.where(ours == models, 0.0, ours - models)).max())
+def largest_difference(ours: NDArray[np.floating], models: NDArray[np.floating]) -> float:
+    """The largest absolute difference of two arrays. Two numbers that are not finite do not differ."""
+    same = (ours == models) | ~(np.isfinite(ours) | np.isfinite(models))
+    return float(np.abs(np.where(same, 0.0, ours - models)).max())
 
 
 def mean_and_variance(x: FloatArray) -> tuple[tuple[str, str], ...]:

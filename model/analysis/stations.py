@@ -31,7 +31,7 @@ from model.analysis.streams import FloatArray
 from model.analysis.sublayer_stations import feed_forward_station, norm_station, sum_station
 from model.messages import N_, Message
 from model.network.residual_stream import Block, Stack
-from model.trace import hook_name
+from model.trace import IfPresent, hook_name
 
 __all__ = ["station_names", "stations"]
 
@@ -42,7 +42,7 @@ def station_names(stack: Stack, layer: int) -> tuple[str, ...]:
     if stack.attention_pooling is not None:
         names.append(stack.attention_pooling.weights)
     for block in blocks_of(stack, layer):
-        names += [block.reads, block.added, f"{block.added.removesuffix('added')}normed"]
+        names += [block.reads, block.added, IfPresent(f"{block.added.removesuffix('added')}normed")]
         names += [] if block.kind is None else [hook_name(block.kind, layer, "*")]
         names += [block.units] if block.units else []
     return tuple(dict.fromkeys(names))

@@ -59,7 +59,7 @@ def cosine_similarity(vectors: FloatArray) -> FloatArray:
         (N, N): 1 for the same direction; 0 for a row of zeros, even with itself.
     """
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    unit = np.divide(vectors, length, out=np.zeros_like(vectors), where=length != 0)
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
@@ -70,8 +70,9 @@ def entropy(weights: FloatArray) -> FloatArray:
 
 
 def strongest(weights: FloatArray, count: int) -> list[tuple[int, int, float]]:
-    """The `count` largest cells of a map (T, S) as (query, key, weight), largest first."""
-    order = np.argsort(weights, axis=None, kind="stable")[::-1][:count]
+    """The `count` largest cells of a map (T, S) as (query, key, weight), largest first, without NaN."""
+    order = np.argsort(weights, axis=None, kind="stable")[::-1]
+    order = order[np.isfinite(weights.ravel()[order])][:count]
     places = zip(*np.unravel_index(order, weights.shape), strict=True)
     return [(int(t), int(s), float(weights[t, s])) for t, s in places]
 
@@ -156,7 +157,7 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
         special_key: The index of the key that ends the source or begins the target.
 
     Returns:
-        Metric → (L, H, T); NaN where a metric has no meaning.
+        Metric → (L, H, T); NaN where a metric has no meaning, infinite where the weights are not numbers.
     """
     *_, queries, keys = maps.shape
     offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]  # (T, S)
@@ -164,20 +165,25 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
     def share(at: int) -> FloatArray:
         cells = offset == at
         weight = np.where(cells, maps, 0).sum(axis=-1)
-        return np.where(cells.any(axis=-1) & aligned, weight, np.nan).astype(np.float32)
+        return np.where(cells.any(axis=-1) & aligned, known(weight), np.nan).astype(np.float32)
 
     sums = maps.sum(axis=-1, keepdims=True)
-    shares = np.divide(maps, sums, out=np.zeros_like(maps), where=sums > 0)
-    distance = (shares * np.abs(offset)).sum(axis=-1)
+    shares = np.divide(maps, sums, out=np.zeros_like(maps), where=sums != 0)
+    distance = known((shares * np.abs(offset)).sum(axis=-1))
     return {
-        "entropy": entropy(shares),
-        "confidence": maps.max(axis=-1),
+        "entropy": known(entropy(shares)),
+        "confidence": known(maps.max(axis=-1)),
         "distance": np.where(aligned, distance, np.nan).astype(np.float32),
         "previous": share(-1),
         "same": share(0),
         "next": share(1),
-        "end": maps[..., special_key],
+        "end": known(maps[..., special_key]),
     }
+
+
+def known(values: FloatArray) -> FloatArray:
+    """Numbers with infinity in place of NaN, because NaN stands for a metric without a meaning."""
+    return np.where(np.isfinite(values), values, np.float32("inf")).astype(np.float32)
 
 
 def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
@@ -192,9 +198,9 @@ def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str
     means = {}
     for metric in sentences[0]:
         values = np.concatenate([sentence[metric] for sentence in sentences], axis=-1)  # (L, H, ΣT)
-        known = ~np.isnan(values)
-        total = np.where(known, values, 0).sum(axis=-1)
-        count = known.sum(axis=-1)
+        has_meaning = ~np.isnan(values)
+        total = np.where(has_meaning, values, 0).sum(axis=-1)
+        count = has_meaning.sum(axis=-1)
         means[metric] = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return means
 
@@ -208,8 +214,9 @@ def suggested_role(metrics: Mapping[str, float]) -> str:
     Args:
         metrics: Metric → its mean over the queries of one head.
     """
-    best = max(PLACES, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
-    return best if metrics[best] > 0.5 else ""
+    shares = {metric: float(np.nan_to_num(metrics[metric], nan=-1.0, posinf=-1.0)) for metric in PLACES}
+    best = max(shares, key=lambda metric: shares[metric])
+    return best if shares[best] > 0.5 else ""
 
 
 def rank_agreement(first: FloatArray, second: FloatArray, *, resamples: int = 1000) -> tuple[float, float, float]:

@@ -4,6 +4,7 @@ Weights are saved in half precision. Computation uses single precision.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from model.config.run import TrainConfig
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
 from model.files import CheckpointError, load_weights, replace_file
+from model.messages import Message
 from model.network.classifier import Classifier
 from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
@@ -137,6 +139,7 @@ class Loaded:
     config: CheckpointConfig | ForeignConfig
     model: Reads
     tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
+    finding: Message | None = None  # what is not finite in the model, see `model/inference/findings.py`
 
     @property
     def name(self) -> str:
@@ -156,7 +159,7 @@ class ClassifierCheckpoint(Loaded):
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
-    replace_file(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
+    replace_file(folder / CONFIG, json.dumps(config.to_dict(), indent=2, allow_nan=False) + "\n")
 
 
 def read_config(folder: Path) -> CheckpointConfig:
@@ -287,6 +290,7 @@ def checkpoint_name(folder: Path) -> str:
 
     A folder in a package is often called `model`. Then the folder above it has the name.
     """
+    folder = Path(os.path.abspath(folder))  # "." has no name
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
         return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
     return folder.parent.name if folder.name == "model" and folder.parent.name else folder.name

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.cli.arguments import CHECKPOINT, SECOND, Commands, add_continuation_options, add_search_options, positive
-from model.cli.resolve import folder_at, search_settings
+from model.cli.resolve import note, note_cleaning, search_settings, translator_of
 from model.config.section import ConfigError
 from model.files import replace_file
 from model.inference.continuation import with_continuation
 from model.inference.export import FORMATS, facts_of
-from model.inference.opening import open_translator
+from model.inference.findings import finding_in_run
 from model.inference.searching import with_model_settings
 from model.inference.translate import translate
 from model.inference.translation import Translation
@@ -37,10 +37,12 @@ def run(args: argparse.Namespace) -> None:
     if out.suffix[1:] not in FORMATS:
         raise ConfigError(f"Maps cannot be written to {out}. The name must end in .{', .'.join(FORMATS)}.")
     search = search_settings(args, usual_beam=1)
-    opened = open_translator(folder_at(args.checkpoint))
-    checkpoint = with_continuation(opened, new_tokens=args.new_tokens, chat=args.chat)
+    checkpoint = with_continuation(translator_of(args), new_tokens=args.new_tokens, chat=args.chat)
+    note_cleaning(checkpoint, [args.sentence])
     text = paired(args.sentence, args.second)
     translation = translate(checkpoint, text, search=with_model_settings(search, checkpoint.config))
+    if finding := finding_in_run(translation):
+        note(finding)
     if args.out or not args.html:
         facts = {"checkpoint": checkpoint.name, **facts_of(text), "translation": translation.text}
         replace_file(out, FORMATS[out.suffix[1:]](translation, facts))

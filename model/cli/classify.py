@@ -3,7 +3,7 @@
 import argparse
 
 from model.cli.arguments import CHECKPOINT, DEVICE, SECOND, TEXTS, Commands
-from model.cli.resolve import classifier_of, texts_of
+from model.cli.resolve import classifier_of, note_cleaning, texts_of
 from model.inference.classify import classify
 
 __all__ = ["add_parser", "run"]
@@ -17,5 +17,6 @@ def add_parser(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> None:
     checkpoint = classifier_of(args)
     for text in texts_of(args):
+        note_cleaning(checkpoint, [text])
         result = classify(checkpoint, text, second=args.second)
         print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)

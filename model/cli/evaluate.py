@@ -4,10 +4,11 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints.checkpoint import BY_LENGTH, load_checkpoint, read_config, write_config
+from model.checkpoints.checkpoint import BY_LENGTH, read_config, write_config
 from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
 from model.cli.resolve import (
     USUAL_BEAM,
@@ -25,11 +26,11 @@ from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import data_dir, read_pairs
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
+from model.files import finite
 from model.inference.classify import classify_lines
 from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_confidence
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
-from model.network.device import pick_device
 from model.network.translator import Translator
 
 __all__ = ["add_parser", "run"]
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         found |= {f"{place}.{BY_LENGTH}{words}": round(bleu, 2) for words, _, bleu in scores.get("by_length", ())}
         record(folder, found)
     if args.json:
-        print(json.dumps({"checkpoint": folder.name, "split": place} | scores))
+        print(json.dumps(finite({"checkpoint": folder.name, "split": place} | scores), allow_nan=False))
         return
     print(f"{folder.name} on {place}, {scores['examples']} examples")
     for name, (label, unit) in LABELS.items():
@@ -117,7 +118,8 @@ def run_certainty(folder: Path, args: argparse.Namespace) -> None:
 
 def record(folder: Path, figures: Mapping[str, float]) -> None:
     config = read_config(folder)
-    write_config(folder, dataclasses.replace(config, figures={**config.figures, **figures}))
+    finite = {name: figure for name, figure in figures.items() if isfinite(figure)}
+    write_config(folder, dataclasses.replace(config, figures={**config.figures, **finite}))
 
 
 def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -126,9 +128,8 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     from model.corpora.batching import Batches
     from model.training.evaluate import bleu_by_length, mean_loss, score
 
-    folder = folder_at(args.checkpoint)
-    checkpoint = load_checkpoint(folder, device=str(pick_device(args.device)))
-    batch_tokens = read_config(folder).train.batch_tokens
+    checkpoint = translator_of(args)
+    batch_tokens = read_config(checkpoint.path).train.batch_tokens
     model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
     target = languages.target_language
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)

@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from model.cli.arguments import CHECKPOINT, Commands
-from model.cli.resolve import folder_at
-from model.inference.opening import open_translator
+from model.cli.resolve import translator_of
 
 __all__ = ["add_parser", "run"]
 
@@ -21,5 +20,6 @@ def run(args: argparse.Namespace) -> None:
     from model.foreign.marian import write_marian  # transformers takes seconds to import
 
     folder = Path(args.out)
-    write_marian(open_translator(folder_at(args.checkpoint)), folder)
-    print(f"{args.checkpoint} is in {folder}. AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
+    checkpoint = translator_of(args)
+    write_marian(checkpoint, folder)
+    print(f"{checkpoint.name} is in {folder}. AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from model.cli.arguments import Commands
-from model.cli.resolve import folder_at
+from model.cli.resolve import folder_at, with_note
 from model.config.section import ConfigError
 from model.files import replace_file
+from model.inference.opening import open_translator
 
 __all__ = ["add_parser", "run", "write_folder"]
 
@@ -27,6 +28,8 @@ def run(args: argparse.Namespace) -> None:
 
     folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
     checkpoints = [site.published(folder) for folder in folders]
+    for folder in folders:
+        with_note(open_translator(folder))
     names = [one.name for one in checkpoints]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError("Two checkpoints have the name {name}. Rename one of their folders.", name=repeated)

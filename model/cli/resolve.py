@@ -1,33 +1,40 @@
 """From arguments of the command line to folders, checkpoints, texts and search settings."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
-from model.config.foreign import is_foreign
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Loaded, find_checkpoints
+from model.config.foreign import ForeignSizes, is_foreign
 from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate, translate_lines
 from model.network.device import pick_device
+from model.text.cleaning import cleaning_note
 
 __all__ = [
     "USUAL_BEAM",
     "classifier_of",
     "folder_at",
+    "note",
+    "note_cleaning",
     "own_folder_at",
     "refuse",
     "require_training_packages",
     "search_settings",
     "texts_of",
     "translator_of",
+    "with_note",
     "written_for",
 ]
 
+AnyCheckpoint = TypeVar("AnyCheckpoint", Checkpoint, ClassifierCheckpoint, Checkpoint | ClassifierCheckpoint)
 USUAL_BEAM = 5
 SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options that need --sample
 TRAINING_PACKAGES = ("accelerate", "filelock", "sacremoses")  # the extra `training` of pyproject.toml
@@ -50,7 +57,7 @@ def folder_at(name: str) -> Path:
         CheckpointError: there is no such checkpoint.
     """
     if Path(name).is_dir():
-        return Path(name)
+        return Path(os.path.abspath(name))  # "." has no name
     found = find_checkpoints(checkpoint_folders())
     if name in found:
         return found[name]
@@ -94,13 +101,22 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:
-    return open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    """The checkpoint that the arguments name, see `with_note`."""
+    device = str(pick_device(getattr(args, "device", "cpu")))
+    return with_note(open_translator(folder_at(args.checkpoint), device=device))
 
 
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
-    checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    checkpoint = with_note(open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device))))
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{checkpoint.name} does not classify texts. Choose another checkpoint.")
+    return checkpoint
+
+
+def with_note(checkpoint: AnyCheckpoint) -> AnyCheckpoint:
+    """The checkpoint; what is not finite in it is noted on the standard error."""
+    if checkpoint.finding:
+        note(checkpoint.finding)
     return checkpoint
 
 
@@ -133,3 +149,15 @@ def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConf
 def texts_of(args: argparse.Namespace) -> Iterator[str]:
     """The texts in the arguments, or the lines of the standard input."""
     return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)
+
+
+def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
+    """Say on the standard error what is changed in texts before the model reads them, each change once."""
+    if not isinstance(checkpoint.config.model, ForeignSizes):
+        for sentence in dict.fromkeys(filter(None, map(cleaning_note, texts))):
+            note(sentence)
+
+
+def note(sentence: str) -> None:
+    """Print a note on the standard error."""
+    print(f"Note: {sentence}", file=sys.stderr)

@@ -7,7 +7,7 @@ from itertools import islice
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import usual_languages, with_languages
 from model.cli.arguments import BEAM, CHECKPOINT, DEVICE, TEXTS, Commands, add_continuation_options, add_search_options
-from model.cli.resolve import search_settings, texts_of, translator_of, written_for
+from model.cli.resolve import note_cleaning, search_settings, texts_of, translator_of, written_for
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 from model.inference.continuation import with_continuation
@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
     # A person at the keyboard gets each line at once. A file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
     while batch := list(islice(lines, size)):
+        note_cleaning(checkpoint, batch)
         for text in written_for(checkpoint, batch, search):
             print(" ".join(text.splitlines()), flush=True)
 

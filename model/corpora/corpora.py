@@ -22,6 +22,7 @@ from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
 from model.messages import MessageError
+from model.text.cleaning import clean
 
 __all__ = [
     "TATOEBA",
@@ -43,7 +44,6 @@ TATOEBA: Mapping[str, tuple[str, str]] = {
     "cmn-eng-2026": ("en", "zh"),
     "deu-eng": ("en", "de"),
 }
-SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u200b": None, "\ufeff": None})
 
 
 class CorpusError(MessageError, ValueError):
@@ -216,16 +216,17 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
             source=source,
             target=target,
         )
-    lines = (line.translate(SPACES) for line in read_lines(find_tatoeba(root, corpus)))
+    lines = read_lines(find_tatoeba(root, corpus))
     # Half of the Chinese sentences use traditional characters. A model would mix both scripts in one sentence.
-    rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if "zh" in languages else lines)]
+    texts = (line.split("\t")[:2] for line in (map(simplified, lines) if "zh" in languages else lines))
+    rows = [tuple(map(clean, row)) for row in texts]
     ids = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
     listed = {*ids["val"], *ids["test"]}
     if max(listed) >= len(rows) or any(len(row) != 2 for row in rows):
         raise CorpusError("The file of {corpus} does not match its splits. Download it again.", corpus=corpus)
     ids["rest"] = [i for i in range(len(rows)) if i not in listed]
     first, second = (languages.index(language) for language in (source, target))
-    return {name: [(rows[i][first].strip(), rows[i][second].strip()) for i in chosen] for name, chosen in ids.items()}
+    return {name: [(rows[i][first], rows[i][second]) for i in chosen] for name, chosen in ids.items()}
 
 
 def split_by_english(parts: Mapping[str, Sequence[Pair]], english: int) -> list[Pair]:

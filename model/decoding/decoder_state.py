@@ -49,7 +49,7 @@ class DecoderState:
         self.cache = model.start_cache()
         self.length = 0  # how many tokens the search has read
         self.first = specials.first
-        self.end_ids = {specials.eos, *specials.more_ends}
+        self.eos, self.end_ids = specials.eos, {specials.eos, *specials.more_ends}
         self.last_forced = max(forced, default=-1)
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
@@ -78,8 +78,8 @@ class DecoderState:
 
         Returns:
             Scores (R, V) of the next token: the model's own log-probabilities, or its logits with the changes of its
-            rules; minus infinity for each token that must not be written. And the step, with the model's own
-            distribution.
+            rules; minus infinity for each token that must not be written. Where they are not numbers, the text ends.
+            And the step, with the model's own distribution.
 
         Raises:
             ConfigError: the rules leave no token.
@@ -95,13 +95,18 @@ class DecoderState:
         self.length += 1
         step = Step(distribution=log_probs)
         if forced is not None:
-            return only(forced, log_probs, log_probs[:, forced]), step
+            return only(forced, log_probs, log_probs[:, forced].nan_to_num()), step
         if self.first is not None and position == 0:
             return only(self.first, log_probs, 0.0), Step(distribution=log_probs, fixed=True)
         if self.ruled:
             scores = log_probs if self.normalized else logits
-            return self.ruled.scores(scores, self.banned), step
-        return log_probs.index_fill(1, self.banned, float("-inf")), step
+            return self.ending_unknown(self.ruled.scores(scores, self.banned)), step
+        return self.ending_unknown(log_probs.index_fill(1, self.banned, float("-inf"))), step
+
+    def ending_unknown(self, scores: Tensor) -> Tensor:
+        """Scores (R, V) with the end of the text as the only choice in each row that has NaN."""
+        unknown = scores.isnan().any(dim=-1, keepdim=True)  # (R, 1)
+        return torch.where(unknown, only(self.eos, scores, 0.0), scores)
 
     def read_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """One pass over tokens (R, T): the logits of the token after each, (R, T, V)."""

@@ -24,7 +24,7 @@ from model.config.section import ConfigError
 from model.network.attention import attention_weights
 from model.network.scores import attention_scores
 from model.safety.errors import first_line
-from model.trace import HookPoint, active_trace, hook_name, tracing
+from model.trace import HookPoint, IfPresent, active_trace, hook_name, tracing, untraced
 
 __all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "only_earlier_tokens", "place_hooks"]
 
@@ -313,7 +313,7 @@ def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> 
         for projection in hooks.projection
     ]
     try:
-        with tracing(record=("*.head_outputs",)) as trace:
+        with untraced(), tracing(record=(IfPresent("*.head_outputs"),)) as trace:
             run()
     finally:
         for handle in handles:

@@ -22,6 +22,7 @@ from model.config.section import ConfigError
 from model.network.attention import MultiHeadAttention
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Transformer
+from model.text.cleaning import as_normalizer
 from model.text.tokenizers import LearnedPair
 from model.text.vocab import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, UNK, UNK_ID
 
@@ -180,7 +181,8 @@ def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:
     fast = tokenizers.Tokenizer.from_str(pair.source.to_json())
     # With a space before the text, its first word is the same token as inside a sentence.
     before_chinese = tokenizers.normalizers.Replace(tokenizers.Regex(rf"\A (?=[{HAN}])"), "")
-    fast.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend(" "), before_chinese])
+    steps = [as_normalizer(), tokenizers.normalizers.Strip(), tokenizers.normalizers.Prepend(" "), before_chinese]
+    fast.normalizer = tokenizers.normalizers.Sequence(steps)
     fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"$A {EOS}", pair=f"$A $B {EOS}", special_tokens=[(EOS, EOS_ID)]
     )

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from model.foreign.sizes import TABLES, vocabulary_of
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
 from model.network.residual_stream import StackName
-from model.trace import hook_name, tracing
+from model.trace import IfPresent, hook_name, tracing, untraced
 
 __all__ = ["find_positions"]
 
@@ -24,6 +24,7 @@ TOKENS = 6
 LONGEST = 160  # tokens of a text whose distances are described; T5 treats 128 and more alike
 TOLERANCES = {torch.float64: 1e-6, torch.float32: 1e-4}  # relative to the largest number
 HALF = 5e-2
+RECORDED = tuple(map(IfPresent, ("*.embedding.*", "*.queries", "*.bias")))
 PAIRINGS: tuple[Literal["halves", "neighbours"], ...] = ("halves", "neighbours")
 
 
@@ -36,7 +37,7 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
         stack: "encoder" or "decoder".
         layers: How many layers it has.
     """
-    with tracing(record=("*.embedding.*", "*.queries", "*.bias")) as trace:
+    with untraced(), tracing(record=RECORDED) as trace:
         read_one_token(model)
     tolerance = TOLERANCES.get(model.dtype, HALF)
     names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"

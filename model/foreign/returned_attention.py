@@ -20,7 +20,7 @@ from model.foreign.sizes import few_texts
 from model.foreign.windowed_weights import from_windows
 from model.messages import N_, Message
 from model.safety.errors import first_line
-from model.trace import Trace, active_trace, hook_name, tracing
+from model.trace import ATTENTION, Trace, active_trace, hook_name, tracing, untraced
 
 __all__ = ["ReturnedSizes", "place_returned_weights", "require_full_attention", "weights_returned_by"]
 
@@ -184,7 +184,7 @@ def refusal(model: PreTrainedModel, reason: Message) -> ConfigError:
 @torch.no_grad()
 def record(model: PreTrainedModel) -> Trace:
     ids = few_texts(model)
-    with tracing(record=("*.weights",)) as trace:
+    with untraced(), tracing(record=ATTENTION) as trace:
         if model.config.is_encoder_decoder:
             model(input_ids=ids, decoder_input_ids=ids[:, :TARGET_TOKENS])
         else:

@@ -18,7 +18,7 @@ from model.inference.translation import Recording
 from model.network.protocols import Classifies
 from model.text.pair import Text, paired, texts_of
 from model.text.tokenizers import TokenizerPair
-from model.trace import Edit, Trace, hook_name, tracing
+from model.trace import ATTENTION, Edit, Trace, hook_name, tracing
 
 __all__ = [
     "Classification",
@@ -97,7 +97,7 @@ def record_classification(
     encoding = checkpoint.tokenizers.encode(text, model.config.max_length)
     encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
-    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
+    with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_layers("encoder"))]

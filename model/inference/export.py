@@ -49,13 +49,14 @@ def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[byt
 def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write JSON with the names of `maps_npz`.
 
-    Arrays are nested lists. Each weight has the digits that identify it in single precision; NaN becomes null.
+    Arrays are nested lists. Each weight has the digits that identify it in single precision. A weight that is not a
+    number is null, because JSON has no NaN.
 
     Args:
         translation: With its maps.
         facts: Name → text.
     """
-    yield json.dumps({**facts, **_tokens(translation)}, ensure_ascii=False).removesuffix("}").encode()
+    yield json.dumps({**facts, **_tokens(translation)}, ensure_ascii=False, allow_nan=False).removesuffix("}").encode()
     for name, maps in translation.maps.items():
         yield f', "{name}": ['.encode()
         for layer, heads in enumerate(maps):
@@ -66,7 +67,7 @@ def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[by
 
 
 def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """Write CSV with one row per weight. Positions, layers and heads count from 1.
+    """Write CSV with one row per weight. Positions, layers and heads count from 1. NaN is not a number.
 
     Queries and keys are tokens; those of a pair of texts begin with "A: " or "B: ". A token that a spreadsheet would
     compute as a formula starts with an apostrophe. The facts are the last columns and stand only in the first row: a
@@ -83,7 +84,7 @@ def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[byt
         for name in facts:
             table[name] = [first_row.get(name, ""), *[""] * (len(table) - 1)]
         first_row = {}
-        yield table.to_csv(index=False, header=False).encode()
+        yield table.to_csv(index=False, header=False, na_rep="NaN").encode()
 
 
 Writer = Callable[[Translation, Mapping[str, str]], Iterator[bytes]]

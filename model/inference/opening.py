@@ -5,7 +5,10 @@ That library is imported only for its own folders.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+from torch import nn
 
 from model.checkpoints.checkpoint import (
     DESCRIPTION,
@@ -26,15 +29,17 @@ from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.foreign.known_config import read_known_config
 from model.inference.classify import classify
+from model.inference.findings import finding_in_model
 from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
 from model.network.protocols import Writes
 from model.safety.errors import first_line
+from model.trace import tracing, untraced
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
 AnyConfig = CheckpointConfig | ForeignConfig
-TRIAL_TEXTS = ("a", "")  # a checkpoint that we did not make must run on these before a visitor sees it
+TRIAL_TEXTS = ("a", "")  # a checkpoint must run on these before a visitor sees it
 
 
 def read_any_config(folder: Path) -> AnyConfig:
@@ -73,18 +78,22 @@ def open_checkpoint(
         CheckpointError: a file is missing or damaged, the files do not fit each other, or the model needs too much
             memory.
     """
-    with readable_errors(folder):
-        require_described(folder)
-        if (folder / DESCRIPTION).exists():
-            described = open_decoder if is_decoder(folder) else open_state_dict
-            return run_trial(described(folder, device=device, max_bytes=max_bytes))
-        if is_foreign(folder):
-            from model.foreign.open import open_foreign
+    with readable_errors(folder), untraced():
+        return examined(load_any(folder, device=device, max_bytes=max_bytes))
 
-            return run_trial(open_foreign(folder, device=device, max_bytes=max_bytes))
-        if read_config(folder).task == "classification":
-            return load_classifier(folder, device=device)
-        return load_checkpoint(folder, device=device)
+
+def load_any(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
+    require_described(folder)
+    if (folder / DESCRIPTION).exists():
+        described = open_decoder if is_decoder(folder) else open_state_dict
+        return described(folder, device=device, max_bytes=max_bytes)
+    if is_foreign(folder):
+        from model.foreign.open import open_foreign
+
+        return open_foreign(folder, device=device, max_bytes=max_bytes)
+    if read_config(folder).task == "classification":
+        return load_classifier(folder, device=device)
+    return load_checkpoint(folder, device=device)
 
 
 def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
@@ -131,14 +140,16 @@ def readable_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def run_trial(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
-    """Run one step with each of the `TRIAL_TEXTS`, and return the checkpoint."""
-    for text in TRIAL_TEXTS:
-        if isinstance(checkpoint, ClassifierCheckpoint):
-            classify(checkpoint, text)
-        elif isinstance(checkpoint.model, Writes):
-            start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
-            finish(search_from(start, checkpoint.model, SearchConfig()))
-        else:
-            record_reading(checkpoint, text)
-    return checkpoint
+def examined(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
+    """Run one step with each of the `TRIAL_TEXTS`, and note what is not finite."""
+    with tracing() as trial:
+        for text in TRIAL_TEXTS:
+            if isinstance(checkpoint, ClassifierCheckpoint):
+                classify(checkpoint, text)
+            elif isinstance(checkpoint.model, Writes):
+                start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
+                finish(search_from(start, checkpoint.model, SearchConfig()))
+            else:
+                record_reading(checkpoint, text)
+    assert isinstance(checkpoint.model, nn.Module)
+    return replace(checkpoint, finding=finding_in_model(checkpoint.model, trial))

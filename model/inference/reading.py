@@ -15,7 +15,7 @@ from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import PredictsMasked
 from model.text.pair import Text
-from model.trace import Edit, tracing
+from model.trace import ATTENTION, Edit, tracing
 
 __all__ = ["record_reading"]
 
@@ -42,7 +42,7 @@ def record_reading(
             "{checkpoint} is not an encoder that only reads. Translate with it.", checkpoint=checkpoint.name
         )
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
-    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
+    with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     encoding = tokenizers.encode(text, reader.config.max_length)
     tokens = list(source_tokens(tokenizers, encoding, ids))

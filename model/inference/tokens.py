@@ -71,7 +71,7 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
         *(mark(tokenizers.source, i) for i in specials.before),
         *(
             Token(text=text, id=i, word=word, unknown=i == specials.unknown)
-            for text, i, word in zip(encoding.tokens, own, encoding.words, strict=False)
+            for text, i, word in zip(encoding.tokens[: len(own)], own, encoding.words[: len(own)], strict=True)
         ),
         *(mark(tokenizers.source, i) for i in (*specials.after, *specials.fill[:filled])),
     )
@@ -108,7 +108,7 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
     ids, marks = hypothesis.ids, tokenizers.specials.target
     texts, words = tokenizers.target.tokens(ids), tokenizers.target.words(written_ids(hypothesis))
     tokens = []
-    for t, (step, row) in enumerate(zip(steps, hypothesis.rows, strict=False)):
+    for t, (step, row) in enumerate(zip(steps[: len(ids)], hypothesis.rows, strict=True)):
         token = Token(
             text=texts[t],
             id=ids[t],

@@ -23,7 +23,7 @@ from model.inference.translation import Recording, Translation, attention_maps, 
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
-from model.trace import Edit, tracing
+from model.trace import ATTENTION, Edit, tracing
 
 __all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
 
@@ -166,7 +166,7 @@ def record_translation(
             "{checkpoint} writes a text and reads a single one. Leave the second text out.", checkpoint=checkpoint.name
         )
     start = search_input(model, tokenizers, text, forced)
-    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
+    with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         steps, (hypothesis, *_) = finish(reported(search_from(start, model, search), start, model, report))
     written = written_tokens(tokenizers, hypothesis, steps)
     rows = row_per_pass(model, start, hypothesis)

@@ -27,7 +27,7 @@ def attend_to_neighbours(attention: MultiHeadAttention) -> None:
     sine, cosine = positions.table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,), at distance 1
     strength = LEAD * math.sqrt(2 * len(cosine)) / (1 - cosine).sum()
     first = torch.stack([torch.ones_like(cosine), torch.zeros_like(sine)], dim=-1).flatten() * strength.sqrt()  # (K,)
-    for head, shift in zip(range(attention.num_heads), (-1, 1), strict=False):
+    for head, shift in enumerate((-1, 1)[: attention.num_heads]):
         rows = slice(head * len(first), (head + 1) * len(first))
         rotated = torch.stack([cosine, shift * sine], dim=-1).flatten() * strength.sqrt()  # (K,)
         for projection, bias in ((attention.query_projection, rotated), (attention.key_projection, first)):

@@ -20,7 +20,7 @@ from model.text.linear import is_linear
 
 __all__ = ["require_bounded_tokenizer"]
 
-MAX_PARTS, MAX_PATTERNS = 24, 4  # of a tokenizer; its regular expressions
+MAX_PARTS, MAX_PATTERNS = 24, 6  # of a tokenizer; its regular expressions
 MAX_NAME, MAX_PIECE, MAX_CHARACTER = 64, 256, 64  # characters; characters; bytes that replace one character
 MAX_NUMBER, MAX_WORD = 10_000, 256  # in the settings; characters of a word, because WordPiece tries all parts
 # These parts may make a text several times as long, so each may occur once.

@@ -11,6 +11,7 @@ from typing import Self
 import tokenizers
 
 from model.messages import Message
+from model.text.cleaning import clean
 from model.text.encoding import Encoding
 from model.text.panic import panics_as_errors
 from model.text.vocab import SPECIAL_TOKENS
@@ -50,7 +51,7 @@ def with_pipeline(bpe: tokenizers.models.BPE) -> tokenizers.Tokenizer:
 
 
 class BytePairTokenizer:
-    """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` returns the text."""
+    """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` is `clean(text)`."""
 
     def __init__(self, bpe: tokenizers.Tokenizer) -> None:
         self._bpe = bpe
@@ -67,7 +68,7 @@ class BytePairTokenizer:
             initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        bpe.train_from_iterator(map(spaced, texts), trainer)
+        bpe.train_from_iterator((spaced(clean(text)) for text in texts), trainer)
         return cls(bpe)
 
     @property
@@ -75,6 +76,7 @@ class BytePairTokenizer:
         return len(self._bytes)
 
     def encode(self, text: str) -> Encoding:
+        text = clean(text)
         encoded = self._bpe.encode(spaced(text), add_special_tokens=False)
         added = len(spaced(text)) - len(text)
         offsets = tuple((max(start - added, 0), max(end - added, 0)) for start, end in encoded.offsets)
@@ -82,7 +84,7 @@ class BytePairTokenizer:
         return Encoding(ids=ids, tokens=self.tokens(ids), offsets=offsets, words=self.words(ids))
 
     def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        encoded = self._bpe.encode_batch_fast([spaced(text) for text in texts], add_special_tokens=False)
+        encoded = self._bpe.encode_batch_fast([spaced(clean(text)) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
 
     def decode(self, ids: Sequence[int]) -> str:

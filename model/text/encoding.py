@@ -14,7 +14,7 @@ class Encoding:
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]  # as shown on the screen
-    offsets: tuple[tuple[int, int], ...]  # start and end character in the text
+    offsets: tuple[tuple[int, int], ...]  # start and end character in the text, in our own tokenizers the cleaned text
     words: tuple[int, ...]  # the word that the token belongs to, counted from 0
     second_start: int = 0  # the first token of the second text of a pair; 0 for a single text
     dropped: int = 0  # tokens of a pair that are left out

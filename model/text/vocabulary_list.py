@@ -7,6 +7,7 @@ from typing import Literal
 
 from model.config.section import ConfigError
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_json, read_text
+from model.text.cleaning import clean
 from model.text.encoding import Encoding
 
 __all__ = ["ListedTokenizer", "read_vocabulary"]
@@ -41,7 +42,7 @@ class ListedTokenizer:
         return max(self._tokens) + 1
 
     def encode(self, text: str) -> Encoding:
-        found = ((self._id(match[0]), match) for match in self._pattern.finditer(text))
+        found = ((self._id(match[0]), match) for match in self._pattern.finditer(clean(text)))
         known = [(i, match) for i, match in found if i is not None]
         ids = tuple(i for i, _ in known)
         # The typed text is shown, also where its id is that of the unknown token.

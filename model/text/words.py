@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from model.config.section import ConfigError
 from model.messages import Message
+from model.text.cleaning import clean
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
@@ -82,7 +83,7 @@ class WordTokenizer:
         for text in texts:
             words = [
                 (token.text.lower() if lowercase else token.text, bool(token.whitespace_))
-                for token in nlp(text)
+                for token in nlp(clean(text))
                 if not token.is_space
             ]
             counts.update(word for word, _ in words)
@@ -124,7 +125,7 @@ class WordTokenizer:
     def _words(self, text: str) -> list[tuple[str, int, int]]:
         """Each word, the position of its first character, and the position after its last character."""
         words: list[tuple[str, int, int]] = []
-        for first, token in ((first, token) for first, part in short_parts(text) for token in self._nlp(part)):
+        for first, token in ((first, token) for first, part in short_parts(clean(text)) for token in self._nlp(part)):
             start, end = first + token.idx, first + token.idx + len(token.text)
             if token.is_space:
                 continue

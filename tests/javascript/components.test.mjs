@@ -4,14 +4,16 @@ import test from "node:test";
 import { arrowHead } from "../../viz_app/components/assets/architecture.js";
 import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
 import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
+import { WEIGHTS } from "../../viz_app/components/assets/colours.js";
 import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
 import { fontsFor } from "../../viz_app/components/assets/fonts.js";
 import { directionOf, headName, isolated, letters, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
 import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
-import { cellBox, mapLayout } from "../../viz_app/components/assets/map_drawing.js";
+import { cellBox, mapLayout, withoutNumber } from "../../viz_app/components/assets/map_drawing.js";
 import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
 import { blocksOf } from "../../viz_app/components/assets/pixel_blocks.js";
+import { levelOf, palette } from "../../viz_app/components/assets/pixels.js";
 import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
 import { fileName } from "../../viz_app/components/assets/save_pictures.js";
 import { parsedColour } from "../../viz_app/components/assets/standalone_svg.js";
@@ -29,9 +31,20 @@ test("a colour lies between the stops of its scale", () => {
   assert.deepEqual([-1, 0.5, 2].map((share) => colourAt(stops, share)), ["rgb(0,0,0)", "rgb(128,128,128)", "rgb(255,255,255)"]);
 });
 
-test("a mean leaves out masked numbers", () => {
-  assert.equal(meanOf([1, Number.NaN, 3]), 2);
-  assert.ok(Number.isNaN(meanOf([Number.NaN])));
+test("a mean leaves out masked numbers, and a number that is none makes it none", () => {
+  assert.equal(meanOf([1, -Infinity, 3]), 2);
+  assert.equal(meanOf([-Infinity]), -Infinity);
+  assert.ok(Number.isNaN(meanOf([1, Number.NaN])));
+});
+
+test("a cell that is not a number has a colour and a name of its own", () => {
+  assert.deepEqual([0, 1, -Infinity, Number.NaN, Infinity].map(levelOf), [0, 253, 255, 254, 254]);
+  const colours = new Set([WEIGHTS.masked, WEIGHTS.broken, ...WEIGHTS.scale]), bytes = new Uint8Array(palette(WEIGHTS).buffer, 4 * 254, 3);
+  assert.equal(colours.size, 2 + WEIGHTS.scale.length);
+  assert.equal(`#${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`, WEIGHTS.broken);
+  assert.deepEqual([0.5, -Infinity, Number.NaN].map(withoutNumber), ["", "masked: weight exactly 0", "not a number"]);
+  assert.deepEqual([Number.NaN, -Infinity].map((share) => scalePosition(share, true)), [Number.NaN, -Infinity]);
+  assert.equal(percent(Number.NaN), "not a number");
 });
 
 test("texts and numbers are short, and read well aloud", () => {

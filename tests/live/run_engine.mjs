@@ -10,6 +10,7 @@ import { greedy } from "../../live/engine/decoding/greedy.js";
 import { finish } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
 import { sourceIds, translating } from "../../live/engine/inference/translate.js";
+import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { editsOf } from "../../live/engine/interventions.js";
 
 /** @type {any} */
@@ -36,6 +37,8 @@ const JOBS = {
     const { ids, tokens, words } = await engine.tokenize(line);
     return [ids, tokens, words, engine.checkpoint.tokenizer.decode(ids)];
   })),
+  /** Each line as the model reads it, and what was changed. */
+  clean: (_engine, { lines }) => lines.map((line) => [clean(line), cleaningChanges(line)]),
   translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {
     const search = { random: () => random.shift() ?? 0, ...options.search }, steps = [];
     const work = translating(engine.checkpoint, text, { ...options, search, forced: new Map(forced), edits: editsOf(changes) });

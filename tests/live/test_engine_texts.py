@@ -6,6 +6,7 @@ import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint, load_tokenizers, read_config
 from model.inference.searching import greedy_ids, require_writing, source_ids
+from model.text.cleaning import changes, clean
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.texts import class_sources, hard_lines, phrases
@@ -47,7 +48,8 @@ def test_the_same_tokens_are_written(name: str) -> None:
 def test_any_line_has_the_same_ids_tokens_and_words(name: str) -> None:
     tokenizer = load_tokenizers(read_config(BUNDLED / name), BUNDLED / name).source
     lines = list(hard_lines(3000))
-    (found,) = run_engine(BUNDLED / name, [{"job": "tokenize", "lines": lines}])
+    found, cleaned = run_engine(BUNDLED / name, [{"job": job, "lines": lines} for job in ("tokenize", "clean")])
+    assert cleaned == [[clean(line), list(changes(line))] for line in lines]
     for line, (ids, tokens, words, decoded) in zip(lines, found, strict=True):
         ours = tokenizer.encode(line)
         assert tuple(ids) == ours.ids, ascii(line)

@@ -89,6 +89,24 @@ def test_a_painted_row_sums_to_one_for_any_earlier_weights(
         torch.testing.assert_close(row.double(), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_a_sink_is_one_more_key_of_a_painted_row(source: Tensor, target: Tensor) -> None:
+    model, head = make_model(attention_sinks=True), Head("cross", 0, 2)
+    place = "decoder.layers.0.cross_attention.weights"
+    with tracing(record=(place,)) as usual:
+        model(source, target)
+    before = usual.passes(place)[0][0, 2, 1].double()
+    sink = 1 - before.sum()
+    assert sink > 0.05
+    for weight in (0.0, 0.4, 1.0):
+        edits = Intervention(painted=frozenset([PaintedCell(head, 1, 3, weight)])).edits()
+        with tracing(edits=edits) as trace:
+            model(source, target)
+        row = trace.passes(place)[0][0, 2, 1].double()
+        rest = (1 - weight) / (1 - before[3])  # the factor of all others, with the sink
+        torch.testing.assert_close(row, (before * rest).index_fill(0, torch.tensor(3), weight), atol=1e-6, rtol=0)
+        assert float(1 - row.sum()) == pytest.approx(float(sink * rest), abs=1e-6)
+
+
 def test_the_only_allowed_key_keeps_its_weight_and_the_map_shows_it(toy: Checkpoint) -> None:
     head = Head("decoder", 0, 1)
     first, second = PaintedCell(head, 0, 0, 0.4), PaintedCell(head, 1, 0, 0.4)
@@ -125,9 +143,10 @@ def test_ablated_uniform_and_painted_heads_can_be_combined(model: Transformer, s
         model(source, target)
     weights = trace.passes("decoder.layers.0.cross_attention.weights")[0]
     assert weights[:, [1, 3]].eq(0).all()
-    sink = model.sinks("cross", 0)
-    each = 1 / 7 if sink is None else 1 / (7 + float(sink[2].exp()))  # a sink keeps its share
-    torch.testing.assert_close(weights[0, 2], torch.full((6, 7), each))
+    with tracing(record=("decoder.layers.0.cross_attention.weights",)) as usual:
+        model(source, target)
+    before = usual.passes("decoder.layers.0.cross_attention.weights")[0][0, 2].sum(-1)  # a sink keeps its share
+    torch.testing.assert_close(weights[0, 2], (before / 7)[:, None].expand(6, 7))
     torch.testing.assert_close(weights[0, 0, 1], torch.tensor([1.0, 0, 0, 0, 0, 0, 0]))
     assert trace.passes("decoder.layers.1.cross_attention.weights")[0].ne(0).any()
 

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.config.section import ConfigError
 from model.network.transformer import Transformer
-from model.trace import HookPoint, ablate_heads, active_trace, tracing
+from model.trace import HookPoint, IfPresent, ablate_heads, active_trace, tracing, untraced
 from tests.conftest import make_model
 
 
@@ -54,6 +55,41 @@ def test_an_edit_changes_the_result_and_the_trace_shows_the_edited_tensor(source
     assert weights[:, 2].eq(0).all()
     torch.testing.assert_close(weights[:, [0, 1, 3]].sum(-1), torch.ones(3, 3, 6))
     torch.testing.assert_close(model(source, target), before, atol=1e-6, rtol=0)
+
+
+def test_a_pattern_that_matches_nothing_is_an_error_with_similar_names(source: Tensor, target: Tensor) -> None:
+    model, similar = make_model(), r"'decoder\.layer\.\*\.cross.*decoder\.layers\.\d\.cross_attention"
+    with pytest.raises(ConfigError, match=similar), tracing(edits={"decoder.layer.*.cross": ablate_heads([0])}):
+        model(source, target)
+    with pytest.raises(ConfigError, match=r"'decoder\.layers\.9\.\*'"), tracing(record=("decoder.layers.9.*",)):
+        model(source, target)
+    with pytest.raises(ConfigError, match="Head 4 does not exist"), tracing(edits={"*.weights": ablate_heads([4])}):
+        model(source, target)
+    with tracing(record=(IfPresent("pooling.*"),)) as trace:
+        model(source, target)
+    assert trace.names == ()
+
+
+def test_a_block_inside_another_one_has_the_changes_of_both(source: Tensor, target: Tensor) -> None:
+    model, place = make_model(), "encoder.layers.0.self_attention.weights"
+    with tracing(edits={place: ablate_heads([1])}) as outer, tracing(edits={place: ablate_heads([2])}) as inner:
+        model(source, target)
+    assert inner.passes(place)[0][:, [1, 2]].eq(0).all()
+    assert outer.passes(place)[0][:, 1].eq(0).all()
+    assert outer.passes(place)[0][:, 2].ne(0).any()
+    with tracing(), untraced():
+        assert active_trace() is None
+
+
+def test_a_row_for_a_pass_that_did_not_happen_is_an_error(source: Tensor, target: Tensor) -> None:
+    model, name = make_model(), "decoder.layers.0.cross_attention.weights"
+    with tracing(record=(name,)) as trace:
+        model(source, target)
+        model(source, target)
+    assert trace.joined(name, [0, 1]).shape == (4, 12, 7)
+    assert trace.joined(name, [0]).shape == (4, 6, 7)  # a beam search has more passes than its best hypothesis
+    with pytest.raises(ValueError, match="longer"):
+        trace.joined(name, [0, 1, 2])
 
 
 def test_ablating_a_head_equals_zeroing_its_columns_of_the_output_projection(source: Tensor, target: Tensor) -> None:

@@ -15,6 +15,7 @@ from model.text.byte_pair import CONTINUES
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t
+from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
 
 __all__ = [
@@ -200,6 +201,8 @@ class ChosenMap:
 def sentence_on_sums(weights: FloatArray) -> str:
     """What the rows of a map (T, S) sum to. A model with attention sinks, or a silenced head, has smaller sums."""
     sums = weights.sum(axis=-1)
+    if not np.isfinite(sums).all():
+        return t("Some weights are not a number.")
     if np.allclose(sums, 1, atol=1e-3):
         return t("Each row sums to 1.")
     lowest, highest = decimal(sums.min(), digits=2), decimal(sums.max(), digits=2)
@@ -236,7 +239,7 @@ def chosen_map(
         allowed=shown.allowed[layer],
         name=t("head {head}", head=head + 1) if isinstance(head, int) else t(AGGREGATES[head], n=heads),
         unit=t("weight × ‖value‖") if weighted else t("attention weight"),
-        largest=float(shown.maps.max()) if weighted else 1.0,
+        largest=bound_of(shown.maps) if weighted else 1.0,
         meaning=t("Each cell is the largest of {n} weights.", n=heads) if head == "max" else sums,
         hidden_share=0.0 if head == "max" or weighted else hidden,
     )

@@ -10,6 +10,7 @@ from functools import cache
 
 import streamlit as st
 
+from model.files import finite
 from viz_app.components.bundle import library, library_name
 from viz_app.components.words import words_of
 
@@ -33,7 +34,8 @@ def component(name: str, *modules: str) -> Callable[..., object]:
     """
 
     def mount(*, data: Mapping[str, object] | None = None, **options: object) -> object:
-        return registered(name)(data={**(data or {}), "words": words_of(*(modules or (name,)))}, **options)
+        words = {"words": words_of(*(modules or (name,)))}
+        return registered(name)(data=finite({**(data or {}), **words}), **options)
 
     return mount
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 from functools import cache
+from math import isfinite
 
 from babel import Locale
 from babel.dates import format_date
@@ -10,7 +11,7 @@ from babel.lists import format_list
 from babel.numbers import format_decimal
 
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
-from viz_app.content.translation import language
+from viz_app.content.translation import language, t
 
 __all__ = [
     "NO_SPACES",
@@ -51,6 +52,8 @@ def percent(share: float, *, digits: int | None = None) -> str:
         share: From 0 to 1.
         digits: After the point. None gives two digits below 10 %, none at 100 %, and one digit otherwise.
     """
+    if not isfinite(share):
+        return t("not a number")
     if digits is None:
         digits = 2 if share < 0.0995 else 0 if share >= 0.9995 else 1
     point, sign = signs(language())
@@ -70,6 +73,8 @@ def decimal(value: float, *, digits: int = 0, signed: bool = False) -> str:
         digits: After the point.
         signed: Write a plus before a number that is not negative.
     """
+    if not isfinite(value):
+        return t("not a number")
     pattern = f"#,##0.{'0' * digits}"
     return str(
         format_decimal(value, format=f"+{pattern};-{pattern}" if signed else pattern, locale=locale_of(language()))

@@ -76,7 +76,8 @@ def document(
         dark: Whether the page is dark.
         scale: Enlarges the drawing.
     """
-    rounded = torch.from_numpy(maps.astype(np.float64).round(4))
+    # It draws nothing where a weight is not a number, and JSON has no NaN.
+    rounded = torch.from_numpy(np.where(np.isfinite(maps), maps, 0).astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
     queries, keys = list(axes.queries), list(axes.keys)
     by_kind: dict[str, dict[str, Any]] = {
@@ -137,7 +138,7 @@ def counted_from_one(body: str) -> str:
             parameters[names] = [number + 1 for number in parameters[names]]
     if parameters.get("layer") is not None:
         parameters["layer"] += 1
-    compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     return f"{with_own_menus(body[:start])}{compact};{worded(rest)}"
 
 

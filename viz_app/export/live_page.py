@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 
+from model.files import finite
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.export.site_scripts import LIVE, Form, joined, minified, modules, numbered, shared_names, texts_of
@@ -98,7 +99,7 @@ def data_block(name: str, text: str) -> str:
 
 
 def compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @cache

@@ -44,7 +44,7 @@ def token_data(token: Token) -> Data:
         data["unknown"] = True
     if token.part:
         data["part"] = token.part
-    if not math.isnan(token.probability):
+    if token.candidates or not math.isnan(token.probability):  # of a written token
         data |= {"probability": token.probability, "entropy": token.entropy}
     if token.candidates:
         data["candidates"] = [{"text": c.token, "probability": c.probability, "id": c.id} for c in token.candidates]

@@ -8,7 +8,7 @@ from viz_app.figures.colours import SEQUENTIAL
 from viz_app.figures.labels import escaped_label, unique_labels
 from viz_app.figures.overview import INVISIBLE_SQUARES
 from viz_app.figures.picture import Picture, map_picture
-from viz_app.figures.scales import colour_bar, masked_cells, signed_scale, weight_scale
+from viz_app.figures.scales import bound_of, colour_bar, flat_cells, marked, signed_scale, weight_scale
 from viz_app.figures.style import Axes, Settings, cell_lines, hover, label_settings, map_figure
 
 __all__ = ["clickable_map", "difference_map", "head_map"]
@@ -41,7 +41,7 @@ def head_map(
     """
     unit = unit or t("attention weight")
     traces = map_traces(weights, axes, allowed, unit=unit, largest=largest, logarithmic=logarithmic)
-    return map_picture(map_figure(traces, axes, height=height), unmasked(weights, allowed), axes, unit=unit)
+    return map_picture(map_figure(traces, axes, height=height), marked(weights, allowed), axes, unit=unit)
 
 
 def clickable_map(
@@ -66,11 +66,11 @@ def clickable_map(
         "y": [rows[t] for t, _ in cells],
         "customdata": [[first[0] + t, first[1] + s] for t, s in cells],
         "marker": {"symbol": "square", "size": 18, "opacity": 0},
-        "text": [f"{weights[cell]:.6f}" for cell in cells],
+        "text": [f"{weights[cell]:.6f}" if np.isfinite(weights[cell]) else t("not a number") for cell in cells],
         "hovertemplate": hover(*cell_lines(), t("weight: {number}", number="%{text}"), t("choose to paint")),
     }
     drawn = map_figure([*traces, squares], axes, height=height, hovermode="closest")
-    return map_picture(drawn, unmasked(weights, allowed), axes, unit=unit)
+    return map_picture(drawn, marked(weights, allowed), axes, unit=unit)
 
 
 def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, unit: str = "") -> Picture:
@@ -84,14 +84,14 @@ def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, he
         unit: What the numbers are; by default differences.
     """
     unit = unit or t("difference")
-    bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
     cells = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
-    numbers = unmasked(difference, allowed)
+    numbers = marked(difference, allowed)
+    bound = bound_of(numbers)
     lines = ((axes.query_title, "%{y}"), (axes.key_title, "%{x}"), (unit, "%{z:+.6f}"))
     facts = hover(*(t("{name}: {value}", name=name, value=value) for name, value in lines))
     traces = [
         {**cells, **signed_scale(numbers, bound=bound), "colorbar": colour_bar(unit), "hovertemplate": facts},
-        *([] if allowed.all() else [{**cells, **masked_cells(~allowed), "hoverinfo": "skip"}]),
+        *([] if allowed.all() else [{**cells, **flat_cells(~allowed), "hoverinfo": "skip"}]),
     ]
     return map_picture(map_figure(traces, axes, height=height), numbers, axes, unit=unit, signed=True)
 
@@ -101,7 +101,7 @@ def map_traces(
 ) -> list[Settings]:
     """The heatmap of the weights and a grey one on top if some cells are masked. See `head_map` for the parameters."""
     cells = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
-    numbers = unmasked(weights, allowed)
+    numbers = marked(weights, allowed)
     notes = query_notes(axes) if weights.size <= MAX_NOTES else []
     query, number = "%{text}" if notes else "%{y}", "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
     heatmap = {
@@ -116,12 +116,7 @@ def map_traces(
     if allowed.all():
         return [heatmap]
     facts = hover(*cell_lines(), t("masked: weight exactly 0"))
-    return [heatmap, {**cells, **masked_cells(~allowed), "hovertemplate": facts}]
-
-
-def unmasked(numbers: FloatArray, allowed: BoolArray) -> FloatArray:
-    """The numbers (T, S), with NaN where masked."""
-    return np.where(allowed, numbers, np.float32("nan")).astype(np.float32)
+    return [heatmap, {**cells, **flat_cells(~allowed), "hovertemplate": facts}]
 
 
 def query_notes(axes: Axes) -> list[list[str]]:

@@ -24,6 +24,7 @@ __all__ = [
     "LIGHT",
     "LINES",
     "MASKED",
+    "NOT_A_NUMBER",
     "RISES",
     "SEQUENTIAL",
     "THEME_TEXT",
@@ -61,6 +62,7 @@ SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
 DIVERGING = get_colorscale("RdBu_r")
 RISES, FALLS = "#b2182b", "#2166ac"  # a word that raises or lowers a number, from the scale of signed numbers
 MASKED = "#8c8c8c"  # a cell that its query may not attend to
+NOT_A_NUMBER = "#ff2fb3"  # a cell whose number is NaN or infinite
 ALLOWED = "#56b4e9"  # any other cell of a mask
 ZERO = "#dfe6ee"  # a cell with the digit 0
 ACCENT = "#e8590c"  # what the visitor chose

@@ -10,7 +10,7 @@ from viz_app.content.translation import t
 from viz_app.figures.colours import DIVERGING, SEQUENTIAL, legible
 from viz_app.figures.labels import LETTERS, LINE
 from viz_app.figures.picture import Picture, map_picture
-from viz_app.figures.scales import colour_bar
+from viz_app.figures.scales import bound_of, colour_bar
 from viz_app.figures.style import TEXT, Axes, Settings, axis, figure, hover
 
 __all__ = ["head_grids"]
@@ -47,7 +47,8 @@ def head_grids(
     """Draw all grids side by side in one heatmap, with the numbers in the cells if they fit.
 
     Args:
-        values: Title → (L, H); NaN leaves a cell empty. A grid with a single column is about whole layers.
+        values: Title → (L, H); NaN leaves a cell empty, infinity is not a number. A grid with a single column is about
+            whole layers.
         unit: What the numbers are.
         notes: Title → (L, H) texts for the hover.
         signed: Use the colour scale for numbers above and below 0.
@@ -56,11 +57,11 @@ def head_grids(
     """
     grids = side_by_side(values)
     canvas = joined(grids, values)
-    bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
+    bound = bound_of(canvas)
     low = -bound if signed else 0.0
     trace = {
         "type": "heatmap",
-        "z": canvas,
+        "z": np.where(np.isfinite(canvas), canvas, np.float32("nan")),
         "customdata": hover_texts(grids, canvas, notes or {}),
         "zmin": low,
         "zmax": bound,
@@ -152,7 +153,7 @@ def column_names(grids: Sequence[Grid]) -> list[str]:
 def cell_numbers(canvas: FloatArray, low: float, high: float, *, signed: bool) -> Settings:
     """The settings that write the numbers into the cells."""
     digits = 1 if high >= 10 else 2 if high >= 0.1 else 3
-    numbers = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas]
+    numbers = [[f"{value:.{digits}f}" if np.isfinite(value) else "" for value in row] for row in canvas]
     texts = legible(numbers, canvas, low=low, high=max(high, low + 1e-9), signed=signed)
     # Without a size, Plotly fits the whole markup of a text into its cell, which makes the number tiny.
     return {"text": texts, "texttemplate": "%{text}", "textfont": {"size": LETTERS}}

@@ -9,7 +9,7 @@ from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
 from viz_app.figures.colours import ALLOWED, MASKED, ink
 from viz_app.figures.picture import Picture, map_picture, map_table
-from viz_app.figures.scales import colour_bar, masked_cells, signed_scale
+from viz_app.figures.scales import colour_bar, flat_cells, marked, signed_scale
 from viz_app.figures.style import Axes, cell_lines, hover, label_settings, map_figure
 
 __all__ = ["mask_map", "score_map"]
@@ -60,18 +60,18 @@ def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> P
         bound: Ends of the colour scale, equal in pictures that are compared.
         height: Pixels.
     """
-    allowed = np.isfinite(scores)
-    finite = np.where(allowed, scores, np.float32("nan"))
+    allowed = ~np.isneginf(scores)
+    numbers = marked(scores, allowed)
     cells = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
     traces = [
         {
             **cells,
-            **signed_scale(finite, bound=bound),
+            **signed_scale(numbers, bound=bound),
             "colorbar": colour_bar(t("score")),
             "hovertemplate": hover(*cell_lines(), t("score: {number}", number="%{z:.4f}")),
         }
     ]
     if not allowed.all():
         facts = hover(*cell_lines(), t("score: −∞ (masked)"))
-        traces.append({**cells, **masked_cells(~allowed), "hovertemplate": facts})
-    return map_picture(map_figure(traces, axes, height=height), finite, axes, unit=t("score"), signed=True)
+        traces.append({**cells, **flat_cells(~allowed), "hovertemplate": facts})
+    return map_picture(map_figure(traces, axes, height=height), numbers, axes, unit=t("score"), signed=True)

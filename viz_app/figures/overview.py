@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
-from viz_app.figures.picture import Picture
+from viz_app.figures.picture import Picture, add_legend, worded_cells
 from viz_app.figures.pixels import painted, png
-from viz_app.figures.scales import weight_scale
+from viz_app.figures.scales import marked, weight_scale
 from viz_app.figures.style import Axes, Settings, axis, figure, hover
 
 __all__ = ["MAX_TILE", "heads_image", "overview", "overview_summary", "overview_table", "pooled"]
@@ -61,7 +61,7 @@ def heads_image(
 
     Args:
         maps: (L, H, T, S), from 0 to `largest`.
-        allowed: (L, T, S), False where masked; such cells are grey.
+        allowed: (L, T, S), False where masked; such cells are grey. Cells that are not finite have a colour too.
         cells: The most cells on a side of a tile, see `pooled`.
         largest: Upper end of the colour scale.
         logarithmic: Use a logarithmic colour scale.
@@ -74,8 +74,9 @@ def heads_image(
     shape = layers * (rows + below), heads * (columns + beside)
     numbers = np.pad(tiles, padding, constant_values=np.nan).transpose(0, 2, 1, 3).reshape(shape)
     grey = np.pad(masked, padding).transpose(0, 2, 1, 3).reshape(shape)
+    broken = np.pad(~np.isfinite(tiles) & ~masked, padding).transpose(0, 2, 1, 3).reshape(shape)
     scale = weight_scale(numbers, largest=largest, logarithmic=logarithmic)
-    return png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=grey))
+    return png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=grey, broken=broken))
 
 
 def overview(
@@ -120,6 +121,8 @@ def overview(
         hovermode="closest",
         hoverdistance=60,
     )
+    if not np.isfinite(np.where(allowed[:, None], maps, 0)).all():
+        add_legend(drawn)
     return Picture(figure=drawn, table=partial(overview_table, maps), summary=overview_summary(maps))
 
 
@@ -127,7 +130,7 @@ def overview_table(maps: FloatArray) -> pd.DataFrame:
     """List how sharp each head is: the largest weight of a row, averaged over the rows of (L, H, T, S)."""
     layers, heads = (range(1, count + 1) for count in maps.shape[:2])
     columns = [t("head {head}", head=i) for i in heads]
-    return pd.DataFrame(sharpness(maps), index=pd.Index(layers, name=t("layer")), columns=columns)
+    return pd.DataFrame(worded_cells(sharpness(maps)), index=pd.Index(layers, name=t("layer")), columns=columns)
 
 
 def overview_summary(maps: FloatArray) -> str:
@@ -139,7 +142,10 @@ def overview_summary(maps: FloatArray) -> str:
         name = t("layer {layer} · head {head}", layer=layer + 1, head=head + 1)
         return f"{name} ({values[layer, head]:.3g})"
 
-    highest, lowest = place(values.argmax()), place(values.argmin())
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if np.isnan(finite).all():
+        return t("There are no numbers here.")
+    highest, lowest = place(np.nanargmax(finite)), place(np.nanargmin(finite))
     return t(
         "Mean of the largest weight of each row: highest in {highest}, lowest in {lowest}.",
         highest=highest,
@@ -148,8 +154,8 @@ def overview_summary(maps: FloatArray) -> str:
 
 
 def sharpness(maps: FloatArray) -> FloatArray:
-    """The largest weight of a row, averaged over the rows of (L, H, T, S): (L, H)."""
-    return np.asarray(maps.max(axis=-1).mean(axis=-1))
+    """The largest weight of a row, averaged over the rows of (L, H, T, S): (L, H); infinite where it is no number."""
+    return marked(maps.max(axis=-1).mean(axis=-1))
 
 
 def tile_squares(centres_x: Sequence[float], centres_y: Sequence[float], axes: Axes, *, height: int) -> Settings:

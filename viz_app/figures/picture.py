@@ -15,12 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
+from viz_app.figures.colours import NOT_A_NUMBER
 from viz_app.figures.labels import visible_label
-from viz_app.figures.style import Axes
+from viz_app.figures.scales import flat_cells
+from viz_app.figures.style import LEGEND, Axes, hover
 
-__all__ = ["Picture", "line_picture", "map_picture", "map_summary", "map_table", "numbered_axes"]
+__all__ = [
+    "Picture",
+    "add_legend",
+    "line_picture",
+    "map_picture",
+    "map_summary",
+    "map_table",
+    "numbered_axes",
+    "worded_cells",
+]
 
 MAX_SERIES = 3  # lines; the summary of more lines gives only their range
+LEGEND_HEIGHT = 30  # pixels above a picture
 MAX_NAME = 80  # characters of a row or column name
 
 
@@ -36,12 +48,39 @@ class Picture:
 def map_picture(
     figure: go.Figure, values: NDArray[np.floating], axes: Axes, *, unit: str, signed: bool = False
 ) -> Picture:
-    """Add the table and the summary to the figure of a map. For the parameters see `map_summary`."""
+    """Add the table and the summary to the figure of a map, and the cells that are not a number.
+
+    For the parameters see `map_summary`.
+    """
+    if np.isinf(values).any():
+        add_broken_cells(figure, values)
     return Picture(
         figure=figure,
         table=partial(map_table, values, axes),
         summary=map_summary(values, axes, unit=unit, signed=signed),
     )
+
+
+def add_broken_cells(figure: go.Figure, values: NDArray[np.floating]) -> None:
+    """Draw cells that are not a number, with a legend, on top of the heatmap that is the first trace of a figure."""
+    place = {name: figure.data[0][name] for name in ("x", "y", "xgap", "ygap") if figure.data[0][name] is not None}
+    cells = flat_cells(np.isinf(values), NOT_A_NUMBER)
+    hovered = {"hoverongaps": False, "hovertemplate": hover("%{y}", "%{x}", t("not a number"))}
+    figure.add_heatmap(**place, **cells, **hovered)
+    add_legend(figure)
+
+
+def add_legend(figure: go.Figure) -> None:
+    """The legend of the colour that stands for "not a number"."""
+    swatch = {"symbol": "square", "size": 12, "color": NOT_A_NUMBER}
+    figure.add_scatter(x=[None], y=[None], mode="markers", marker=swatch, name=t("not a number"), showlegend=True)
+    above = {**LEGEND, "yref": "container", "yanchor": "top"}
+    figure.update_layout(legend=above, margin_t=figure.layout.margin.t + LEGEND_HEIGHT)
+
+
+def worded_cells(values: NDArray[np.floating]) -> NDArray[np.generic]:
+    """Numbers for a table; those that are infinite are written as "not a number"."""
+    return np.where(np.isinf(values), t("not a number"), values.astype(object)) if np.isinf(values).any() else values
 
 
 def map_table(
@@ -50,13 +89,13 @@ def map_table(
     """Make the table of a map, without the rows and columns that are gaps of the picture.
 
     Args:
-        values: (T, S), NaN where a cell is empty.
+        values: (T, S), NaN where a cell is empty, infinite where it is not a number.
         axes: Names of the rows and columns.
         cells: (T, S), texts that replace the numbers.
     """
     queries, keys = (distinct([named(label) for label in labels]) for labels in (axes.queries, axes.keys))
     index = pd.Index(queries, name=title_word(axes.query_title))
-    table = pd.DataFrame(values if cells is None else cells, index=index, columns=keys)
+    table = pd.DataFrame(worded_cells(values) if cells is None else cells, index=index, columns=keys)
     drawn = ~np.isnan(values)
     return table.loc[drawn.any(axis=1), drawn.any(axis=0)]
 
@@ -65,7 +104,7 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
     """Name the largest number of a map and its cell.
 
     Args:
-        values: (T, S), NaN where a cell is empty.
+        values: (T, S), NaN where a cell is empty, infinite where it is not a number.
         axes: Names of the rows and columns.
         unit: What the numbers are, such as "attention weight".
         signed: Also name the smallest number.
@@ -82,12 +121,14 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
             column=named(axes.keys[column]),
         )
 
-    if not np.isfinite(values).any():
-        return t("There are no numbers here.")
-    largest = t("Largest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmax(values)))
-    if not signed:
-        return largest
-    return sentences([largest, t("Smallest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmin(values)))])
+    broken, finite = int(np.isinf(values).sum()), np.where(np.isfinite(values), values, np.nan)
+    parts = [t("Cells that are not a number: {n}.", n=broken)] if broken else []
+    if np.isnan(finite).all():
+        return sentences([t("There are no numbers here."), *parts])
+    parts.insert(0, t("Largest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmax(finite))))
+    if signed:
+        parts.insert(1, t("Smallest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmin(finite))))
+    return sentences(parts)
 
 
 def line_picture(
@@ -109,7 +150,8 @@ def line_picture(
         unit: What the numbers are.
         written: Writes a number in the summary.
     """
-    values = {name: np.asarray(line, dtype=np.float64) for name, line in series.items()}
+    numbers = {name: np.asarray(line, dtype=np.float64) for name, line in series.items()}
+    values = {name: np.where(np.isfinite(line), line, np.nan) for name, line in numbers.items()}
     return Picture(
         figure=figure,
         table=partial(series_table, x, values, x_title=x_title),
@@ -151,7 +193,7 @@ def series_summary(
                 highest=written(np.nanmax(line)),
                 points=x_title,
                 point=x[int(np.nanargmax(line))],
-                last=written(line[-1]),
+                last=t("not a number") if np.isnan(line[-1]) else written(line[-1]),
             )
             for name, line in drawn.items()
         ]

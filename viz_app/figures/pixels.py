@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import hex_to_rgb
 
-from viz_app.figures.colours import MASKED, palette
+from viz_app.figures.colours import MASKED, NOT_A_NUMBER, palette
 
 __all__ = ["painted", "png"]
 
@@ -16,7 +16,15 @@ FloatArray = NDArray[np.float32]
 Pixels = NDArray[np.uint8]  # (rows, columns, 4): red, green, blue, opacity
 
 
-def painted(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_], signed: bool = False) -> Pixels:
+def painted(
+    values: FloatArray,
+    *,
+    low: float,
+    high: float,
+    masked: NDArray[np.bool_],
+    broken: NDArray[np.bool_] | None = None,
+    signed: bool = False,
+) -> Pixels:
     """Paint one pixel for each number.
 
     Args:
@@ -24,6 +32,7 @@ def painted(values: FloatArray, *, low: float, high: float, masked: NDArray[np.b
         low: Lower end of the colour scale.
         high: Upper end of the colour scale.
         masked: (rows, columns), True for a grey pixel.
+        broken: (rows, columns), True for a pixel that is not a number.
         signed: The scale of signed numbers instead of the scale of weights.
     """
     colours = palette(signed=signed)
@@ -31,6 +40,8 @@ def painted(values: FloatArray, *, low: float, high: float, masked: NDArray[np.b
     pixels = colours[(share * (len(colours) - 1)).round().astype(np.uint8)]
     pixels[masked] = (*hex_to_rgb(MASKED), 255)
     pixels[np.isnan(values) & ~masked] = 0
+    if broken is not None:
+        pixels[broken] = (*hex_to_rgb(NOT_A_NUMBER), 255)
     return pixels
 
 

@@ -12,7 +12,7 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.colours import LINES, SEQUENTIAL, ZERO
 from viz_app.figures.labels import unique_labels
 from viz_app.figures.picture import Picture, line_picture, map_picture, map_table, numbered_axes
-from viz_app.figures.scales import colour_bar, signed_scale
+from viz_app.figures.scales import bound_of, colour_bar, marked, signed_scale
 from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, hover
 
 __all__ = ["bits", "by_distance", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
@@ -26,7 +26,7 @@ DISTANCE = N_("distance from query to key, in tokens (− before, + after)")
 
 def matrix(table: FloatArray, *, height: int) -> Picture:
     """Draw an encoding (positions, dimensions)."""
-    bound = float(np.abs(table).max()) or 1.0
+    bound = bound_of(table)
     lines = [position_line("%{y}"), dimension_line("%{x}"), value_line("%{z:.4f}")]
     return signed_map(table, bound=bound, unit=t("value"), columns=t("dimension"), lines=lines, height=height)
 
@@ -74,7 +74,7 @@ def signed_map(
     rows: str = "",
 ) -> Picture:
     """Draw signed numbers with numbered rows, by default positions, and columns; `lines` are beside the pointer."""
-    rows = rows or t("position")
+    rows, values = rows or t("position"), marked(values)
     trace = {
         "type": "heatmap",
         **signed_scale(values, bound=bound),
@@ -89,6 +89,7 @@ def signed_map(
 
 def token_rows(values: FloatArray, tokens: Sequence[str], *, bound: float, height: int) -> Picture:
     """Draw one vector for each token, (S, D), on a scale from −bound to bound."""
+    values = marked(values)
     trace = {
         "type": "heatmap",
         **signed_scale(values, bound=bound),
@@ -107,14 +108,14 @@ def pairs(values: FloatArray, *, unit: str, height: int) -> Picture:
     """Draw a number from 0 for every two positions (positions, positions)."""
     trace: Settings = {
         "type": "heatmap",
-        "z": np.ascontiguousarray(values, dtype=np.float32),
+        "z": np.where(np.isfinite(values), values, np.nan).astype(np.float32),
         "colorscale": SEQUENTIAL,
         "colorbar": colour_bar(unit),
         "hovertemplate": hover(two_positions(), t("{name}: {value}", name=unit, value="%{z:.4f}")),
     }
     title = t("position")
     drawn = figure([trace], axis(title), axis(title, autorange="reversed"), height=height)
-    return map_picture(drawn, values, numbered_axes(values, title, title), unit=unit)
+    return map_picture(drawn, marked(values), numbered_axes(values, title, title), unit=unit)
 
 
 def bits(table: NDArray[np.uint8], *, columns: str, height: int) -> Picture:

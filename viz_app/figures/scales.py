@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from viz_app.figures.colours import DIVERGING, MASKED
 from viz_app.figures.style import TEXT, Settings
 
-__all__ = ["colour_bar", "masked_cells", "scale_ticks", "signed_scale", "weight_scale"]
+__all__ = ["bound_of", "colour_bar", "flat_cells", "marked", "scale_ticks", "signed_scale", "weight_scale"]
 
 FloatArray = NDArray[np.float32]
 DECADES = 4  # of a logarithmic scale
@@ -26,10 +26,11 @@ def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> S
     """Colour weights on a linear or logarithmic scale.
 
     Args:
-        weights: (rows, columns), NaN where a cell is empty.
+        weights: (rows, columns), NaN where a cell is empty; cells that are not finite are empty too.
         largest: The upper end, 1 for attention weights.
         logarithmic: Start at 1/10,000 of the largest; smaller weights have the darkest colour.
     """
+    weights = np.where(np.isfinite(weights), weights, np.float32("nan"))
     if not logarithmic:
         return {"z": np.ascontiguousarray(weights, dtype=np.float32), "zmin": 0.0, "zmax": largest}
     floor = largest * 10.0**-DECADES
@@ -41,15 +42,31 @@ def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> S
 
 
 def signed_scale(values: FloatArray, *, bound: float) -> Settings:
-    """Colour signed numbers: red above 0, blue below, white at 0. NaN leaves a cell empty."""
-    z = np.ascontiguousarray(values, dtype=np.float32)
+    """Colour signed numbers: red above 0, blue below, white at 0. NaN and infinity leave a cell empty."""
+    z = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
     return {"z": z, "zmin": -bound, "zmax": bound, "colorscale": DIVERGING}
 
 
-def masked_cells(masked: NDArray[np.bool_]) -> Settings:
-    """Colour masked cells (rows, columns) grey and leave the others clear, for a trace on top of another."""
-    z = np.where(masked, np.float32(1), np.float32("nan"))
-    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False}
+def flat_cells(cells: NDArray[np.bool_], colour: str = MASKED) -> Settings:
+    """Give some cells (rows, columns) one colour and leave the others clear, for a trace on top of another."""
+    z = np.where(cells, np.float32(1), np.float32("nan"))
+    return {"z": z, "colorscale": [(0, colour), (1, colour)], "showscale": False}
+
+
+def marked(numbers: NDArray[np.floating], allowed: NDArray[np.bool_] | None = None) -> FloatArray:
+    """Numbers as pictures and tables take them: NaN where a cell is empty, infinite where it is not a number.
+
+    Args:
+        numbers: Any shape.
+        allowed: The shape of `numbers`, False where a cell is empty, such as masked; by default no cell is.
+    """
+    known = np.where(np.isfinite(numbers), numbers, np.float32("inf")).astype(np.float32)
+    return known if allowed is None else np.where(allowed, known, np.float32("nan"))
+
+
+def bound_of(values: NDArray[np.floating]) -> float:
+    """The end of a symmetric scale: the largest finite number without its sign, or 1."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
 
 
 def scale_ticks(*, largest: float, logarithmic: bool) -> list[float]:

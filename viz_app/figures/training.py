@@ -1,6 +1,7 @@
 """Training curves."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from viz_app.content.translation import t
 from viz_app.figures.colours import LINES
@@ -43,7 +44,7 @@ def curves(
             "marker": {"size": 4},
             "cliponaxis": False,
         }
-        for colour, (name, values) in zip(LINES, series.items(), strict=False)
+        for colour, (name, values) in zip(cycle(LINES), series.items(), strict=False)  # colours never end
     ]
     drawn = figure(
         traces,

@@ -9,7 +9,7 @@ from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
 from viz_app.figures.labels import LINE, unique_labels
 from viz_app.figures.picture import Picture, map_picture, numbered_axes
-from viz_app.figures.scales import colour_bar, signed_scale
+from viz_app.figures.scales import bound_of, colour_bar, marked, signed_scale
 from viz_app.figures.style import TEXT, Axes, axis, figure, hover, map_figure
 
 __all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
@@ -18,10 +18,10 @@ FloatArray = NDArray[np.float32]
 
 
 def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> Picture:
-    """Draw vectors (N, K) as rows: red above 0, blue below. A row of NaN is a gap."""
+    """Draw vectors (N, K) as rows: red above 0, blue below. A row of NaN is a gap; infinity is not a number."""
     trace = {
         "type": "heatmap",
-        **signed_scale(values, bound=float(np.nanmax(np.abs(values))) or 1.0),
+        **signed_scale(values, bound=bound_of(values)),
         "x": list(axes.keys),
         "y": unique_labels(axes.queries),
         "colorbar": colour_bar(unit),
@@ -36,7 +36,7 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> Picture:
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> Picture:
     """Draw the query (K,) above the keys (S, K), with a gap between them and one colour scale."""
-    stacked = np.concatenate([query[None], np.full_like(query[None], np.nan), keys])
+    stacked = np.concatenate([marked(query)[None], np.full_like(query[None], np.nan), marked(keys)])
     named = Axes(
         queries=[t("query"), " ", *axes.queries],
         keys=axes.keys,
@@ -48,7 +48,7 @@ def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: i
 
 def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int) -> Picture:
     """Draw vectors (S, K) above their sum (K,), with a gap between them and one colour scale."""
-    stacked = np.concatenate([parts, np.full_like(total[None], np.nan), total[None]])
+    stacked = np.concatenate([marked(parts), np.full_like(total[None], np.nan), marked(total)[None]])
     unit, queries = t("α · value"), [*axes.queries, " ", t("sum")]
     named = Axes(queries=queries, keys=axes.keys, query_title=unit, key_title=axes.key_title)
     return rows(stacked, named, unit=unit, height=height)
@@ -67,13 +67,13 @@ def concatenation(
         height: Pixels.
     """
     stacked = np.full((3, max(len(head_outputs), len(layer_output))), np.nan, dtype=np.float32)
-    stacked[0, : len(head_outputs)] = head_outputs
-    stacked[2, : len(layer_output)] = layer_output
+    stacked[0, : len(head_outputs)] = marked(head_outputs)
+    stacked[2, : len(layer_output)] = marked(layer_output)
     width = len(head_outputs) // heads
     labels, unit, dimension = [t("heads"), " ", t("output")], t("value"), t("dimension")
     trace = {
         "type": "heatmap",
-        **signed_scale(stacked, bound=float(np.nanmax(np.abs(stacked))) or 1.0),
+        **signed_scale(stacked, bound=bound_of(stacked)),
         "y": labels,
         "colorbar": colour_bar(unit),
         "hoverongaps": False,

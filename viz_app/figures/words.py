@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +107,7 @@ def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str],
             "customdata": [percent(share) for share in shares],
             "hovertemplate": hover("%{x}", t("{name}: {value}", name=name, value="%{customdata}")),
         }
-        for colour, (name, shares) in zip(LINES, series.items(), strict=False)
+        for colour, (name, shares) in zip(cycle(LINES), series.items(), strict=False)  # colours never end
     ]
     ticks = [percent(share, digits=0) for share in FIFTHS]
     drawn = figure(

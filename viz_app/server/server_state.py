@@ -1,9 +1,9 @@
 """Objects that all visitors share: the gate to the cores, the cache for results, the jobs."""
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import wraps
+from functools import cache, wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 import streamlit as st
@@ -67,45 +67,52 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        signature = inspect.signature(function)
-
         @wraps(function)
         def ask(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            arguments = tuple(map(cut, given.arguments.values()))
+            key = key_of(function, args, kwargs)
 
             def compute() -> Result:
                 GATE.give_way()  # a page that needs a hundred results lets others run in between
                 with waiting(t(message)) if message else nullcontext():
-                    return read_only(cast(Callable[..., Result], function)(*arguments))
+                    return read_only(cast(Callable[..., Result], function)(*key[2:]))
 
-            return RESULTS.get((function.__qualname__, *arguments), compute)
+            return RESULTS.get(key, compute)
 
         return ask
 
     return decorate
 
 
-def known(function: Callable[..., object], *arguments: object) -> object | None:
+def known(function: Callable[..., object], *args: object, **kwargs: object) -> object | None:
     """The kept result of a call of a `remembered` function; None without one."""
-    return RESULTS.peek((function.__qualname__, *map(cut, arguments)))
+    return RESULTS.peek(key_of(function, args, kwargs))
 
 
-def keep(result: Result, function: Callable[..., Result], *arguments: object) -> Result:
+def keep(result: Result, function: Callable[..., Result], *args: object, **kwargs: object) -> Result:
     """Keep a result as if the call of a `remembered` function had returned it."""
-    return RESULTS.get((function.__qualname__, *map(cut, arguments)), lambda: read_only(result))
+    return RESULTS.get(key_of(function, args, kwargs), lambda: read_only(result))
 
 
-def cut(argument: Result) -> Result:
+def key_of(
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[Hashable, ...]:
+    """The key of a call: the function, then every argument in its order, also where the caller left out a default."""
+    given = signature_of(function).bind(*args, **kwargs)
+    given.apply_defaults()
+    return (function.__module__, function.__qualname__, *map(cut, given.arguments.values()))
+
+
+signature_of = cache(signature)  # reading one takes longer than the rest of a key
+
+
+def cut(argument: Any) -> Any:
     """The argument with its texts cut to `MAX_CHARACTERS`."""
     if isinstance(argument, str):
-        return cast(Result, argument[:MAX_CHARACTERS])
+        return argument[:MAX_CHARACTERS]
     if not isinstance(argument, tuple):
         return argument
-    parts = tuple(map(cut, cast(tuple[object, ...], argument)))
-    kind: Any = type(argument)
-    return cast(Result, parts if kind is tuple else kind(*parts))  # a pair of texts stays one
+    parts = tuple(map(cut, argument))
+    return parts if type(argument) is tuple else type(argument)(*parts)  # a pair of texts stays one
 
 
 @contextmanager

@@ -147,7 +147,7 @@ def snapshots_work(
             results += snapshot_results_of_group(key, text, group, pause)
         return results
 
-    return ("snapshots", key, text), in_turns(run, first=True)
+    return ("snapshots", key, text, tuple(steps)), in_turns(run, first=True)
 
 
 def run_bytes(key: CheckpointKey, text: str) -> int:

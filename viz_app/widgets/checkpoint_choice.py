@@ -91,7 +91,7 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
         )
         end_page()
     key = with_chosen_languages(*opened(chosen.key))
-    return opened(with_chosen_continuation(*opened(key)))
+    return noted(*opened(with_chosen_continuation(*opened(key))))
 
 
 def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:
@@ -208,7 +208,7 @@ def chosen_or_first(
     chosen = chosen_among(usable)
     if chosen is None:
         st.caption(t(instead, name=plain(usable[0].key.name)))
-    return opened((chosen or usable[0]).key)
+    return noted(*opened((chosen or usable[0]).key))
 
 
 def chosen_key(listed: Sequence[Listed]) -> CheckpointKey | None:
@@ -237,3 +237,10 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
         problem = sentences([as_sentence(worded(error)), t("Choose another checkpoint on the left.")])
         st.error(plain(problem))
         end_page()
+
+
+def noted(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, AnyConfig]:
+    """Say what is not finite in the model of a page."""
+    if finding := loading.loaded(key).finding:
+        st.warning(plain(worded(finding)))
+    return key, config

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import isfinite
 
 from model.inference.tokens import Token
 from viz_app.components.bundle import asset
@@ -29,7 +30,7 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), l
         lang: The language of the tokens, see `languages.tag`.
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
-    shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
+    shown = enumerate(zip(tokens[:MAX_CHIPS], padded[:MAX_CHIPS], strict=True))
     parts = [token.part for token in tokens]
     boxes = "".join(
         (part_name(token.part) if parts.index(token.part) == i else "") + chip(token, share, number=i, lang=lang)
@@ -85,14 +86,15 @@ def chip(token: Token, share: float | None = None, *, number: int, lang: str = "
         for c in token.candidates[:5]
     )
     values = {"token": visible(token.text), "probability": percent(token.probability)}
+    known = isfinite(token.probability)
     label, bar = t("{token}, probability {probability}", **values), ""
     if share is not None:
         label = t("{token}, probability {probability}, {share} from the source", share=percent(share), **values)
-        bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
+        bar = f'<span class="hl-share"><span style="width:{100 * share if isfinite(share) else 0:.1f}%"></span></span>'
         rows += f"<div><em>{escape(t('from the source'))}</em><span>{percent(share)}</span></div>"
     return (
         f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" '
         f'aria-label="{escape(label, quote=True)}" '
-        f'style="background:{translucent(LIGHT.primary, 0.08 + 0.6 * token.probability)}">'
+        f'style="background:{translucent(LIGHT.primary, 0.08 + 0.6 * (token.probability if known else 0))}">'
         f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
     )

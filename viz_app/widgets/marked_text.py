@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 from itertools import cycle
+from math import isfinite
 
 from viz_app.content.direction import dir_attribute
 from viz_app.content.numbers import decimal
@@ -39,7 +40,9 @@ def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",
         f'<span class="hl-name">{escape(visible(name))}</span>'
         f"<bdi{lang_attribute(lang)}>{'… ' if cut else ''}{marked(first[cut:], words[cut:])}</bdi>"
         for (first, name, words, cut), lang in zip(
-            (row for group in groups for row in words_of(group)), cycle(languages), strict=False
+            (row for group in groups for row in words_of(group)),
+            cycle(languages),
+            strict=False,  # they never end
         )
     )
     return f'<div class="hl-lines">{"".join(rows)}</div>'
@@ -48,6 +51,7 @@ def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",
 def words_of(group: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str, list[str], int]]:
     """For each text of a group: the words of the first text, its own name and words, and how many are left out."""
     texts = [text.split() for _, text in group]
+    # A text may end before the others.
     different = (i for i, words in enumerate(zip(*texts, strict=False)) if len(set(words)) > 1)
     shared = next(different, min(map(len, texts)))
     cut = shared - MAX_SHARED if shared > 2 * MAX_SHARED else 0
@@ -71,10 +75,10 @@ def marked(before: Sequence[str], after: Sequence[str]) -> str:
 
 def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
     """HTML of a text. Each word is shaded by its weight; its tooltip has the number."""
-    largest = max(weights) or 1.0
+    largest = max(filter(isfinite, weights), default=0.0) or 1.0
     words = "".join(
         f'<span class="hl-word" title="{decimal(weight, digits=4)}" '
-        f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest)}">'
+        f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest if isfinite(weight) else 0.0)}">'
         f"<bdi>{escape(visible(token))}</bdi></span> "
         for token, weight in zip(tokens, weights, strict=True)
     )
@@ -86,13 +90,13 @@ def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "")
 
     Blue with a line below: the number falls. Red with a line above: it rises.
     """
-    largest = max(map(abs, changes), default=0.0) or 1.0
+    largest = max(map(abs, filter(isfinite, changes)), default=0.0) or 1.0
     notes = [t("without it {change}", change=decimal(change, digits=4, signed=True)) for change in changes]
     spans = "".join(
         f'<span class="hl-word" title="{escape(note)}" style="background:{colour};'
         f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
         for word, change, note in zip(words, changes, notes, strict=True)
         for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
-        for colour in [translucent(signed, 0.6 * abs(change) / largest)]
+        for colour in [translucent(signed, 0.6 * abs(change) / largest if isfinite(change) else 0.0)]
     )
     return f'<div class="hl-words"{lang_attribute(lang)}{dir_attribute(words)}>{spans}</div>'

@@ -19,9 +19,10 @@ from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
-from viz_app.widgets.search_picker import note_greedy_search, search_picker
+from viz_app.widgets.search_picker import note_greedy_search, search_picker, typed_translation
 from viz_app.widgets.second_text import separator_in, with_second_text
 
 __all__ = [
@@ -90,6 +91,7 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[Text, Se
         with column:
             search = search_picker(config)
     note_text_too_long_for_link(*texts_of(whole))
+    note_cleaning(config, text, typed_translation(config))
     add_fact(t("Sentence"), text)
     if purpose := PURPOSES.get(languages, {}).get(text):
         st.caption(f":material/lightbulb: {t(purpose)}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+from model.text.cleaning import as_normalizer
 from weights.stories.draw import draw_stories
 
 __all__ = ["byte_pairs", "word_pieces"]
@@ -31,6 +32,7 @@ def byte_pairs(size: int) -> PreTrainedTokenizerFast:
         size: Tokens of the vocabulary.
     """
     tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = as_normalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -49,6 +51,7 @@ def word_pieces(size: int) -> PreTrainedTokenizerFast:
         size: Tokens of the vocabulary.
     """
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = as_normalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     letters = string.ascii_letters + string.digits

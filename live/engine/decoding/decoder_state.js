@@ -37,7 +37,9 @@ export class DecoderState {
       return logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
     });
     const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
-    const allowed = distributions.map((logProbs) => logProbs.map((value, id) => (may(id) ? value : -Infinity)));
+    // Where the model gives no numbers, the text ends.
+    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity), masked = (value, id) => (may(id) ? value : -Infinity);
+    const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
     return { allowed, step: { distributions, passes, branches: [] } };
   }
 

@@ -14,7 +14,7 @@ export function* writeOneByOne(decoder, choose) {
   while (!hypothesis.finished && hypothesis.ids.length < decoder.limit) {
     const { allowed: [logProbs], step } = decoder.advance([token]);
     token = choose(logProbs);
-    hypothesis = extended(hypothesis, token, logProbs[token], 0, decoder.ends(token));
+    hypothesis = extended(hypothesis, token, step.distributions[0][token], 0, decoder.ends(token));
     yield { ...step, token };
   }
   return hypothesis;

@@ -1,5 +1,6 @@
 // Byte-level byte-pair encoding, as model/text/byte_pair.py writes it: words are split into frequent subwords.
 import { EngineError, N_, require } from "../errors.js";
+import { clean } from "./cleaning.js";
 import { SPECIAL_TOKENS } from "./vocab.js";
 
 const MAX_BYTES = 1 << 14; // of a text: the time grows with the square of its longest word
@@ -40,7 +41,7 @@ function isOurs({ model, normalizer, pre_tokenizer: { type, pretokenizers: [spli
     && !(model.byte_fallback || model.ignore_merges || model.end_of_word_suffix || model.continuing_subword_prefix);
 }
 
-/** Every text has ids, and `decode(encode(text))` returns the text. */
+/** Every text has ids, and `decode(encode(text))` is `clean(text)`. */
 export class BytePairTokenizer {
   /** @param {string} json The contents of `tokenizer.json`. */
   constructor(json) {
@@ -66,8 +67,9 @@ export class BytePairTokenizer {
     }
   }
 
-  /** The ids of a text, without special tokens. @param {string} text @returns {number[]} */
-  encode(text) {
+  /** The ids of a text, without special tokens. @param {string} typed @returns {number[]} */
+  encode(typed) {
+    const text = clean(typed);
     const words = text.length <= MAX_BYTES ? preTokenized(spaced(text)).map(toBytes) : [];
     const length = words.reduce((sum, word) => sum + word.length, 0);
     require(text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long", N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES });

@@ -42,7 +42,7 @@ from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
-from model.trace import Edit, Trace, hook_name, tracing
+from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of
 
@@ -105,7 +105,7 @@ def written_maps(opened: Opened) -> None:
     checkpoint = opened.checkpoint
     for search in (SearchConfig(), BEAM, DRAWN):
         found = translate(checkpoint, opened.case.text, search=search)
-        logits, trace = one_pass(checkpoint, found, record=("*.weights",))
+        logits, trace = one_pass(checkpoint, found, record=(IfPresent("*.weights"),))
         assert set(found.maps) == set(checkpoint.model.config.kinds)
         for kind, maps in found.maps.items():
             for layer, weights in enumerate(maps):

@@ -2,6 +2,7 @@
 import { LINES } from "./colours.js";
 import { buttonRows, draw, el } from "./dom.js";
 import { isolated, shortened } from "./format.js";
+import { brokenLegend } from "./head_grid_drawing.js";
 import { availableWidth, component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { say } from "./words.js";
@@ -157,7 +158,14 @@ export default component((root) => {
     draw(root, [
       el("div", { class: "bar" }, data.names.length > 1 ? [buttonRows(switches()), ...sliders] : sliders),
       picture(),
+      ...(isBroken() ? [brokenLegend()] : []),
     ]);
+  }
+
+  /** Whether a chosen map has a weight that is not a number, so that its line is missing. */
+  function isBroken() {
+    const size = data.queries.length * data.keys.length;
+    return [...selected].some((map) => weights.subarray(map * size, (map + 1) * size).some((weight) => !Number.isFinite(weight)));
   }
 
   function tokenAt(target) {

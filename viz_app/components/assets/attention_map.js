@@ -4,7 +4,7 @@ import { heightBelow } from "./bridge.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { isolated } from "./format.js";
-import { mapDrawing } from "./map_drawing.js";
+import { mapDrawing, withoutNumber } from "./map_drawing.js";
 import { component, zoomOf } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { onPage } from "./page_events.js";
@@ -18,7 +18,7 @@ const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers o
  * @param {boolean} logarithmic
  */
 export function scalePosition(share, logarithmic) {
-  return logarithmic ? 1 + Math.log10(Math.max(share, 10 ** -DECADES)) / DECADES : share;
+  return logarithmic && Number.isFinite(share) ? 1 + Math.log10(Math.max(share, 10 ** -DECADES)) / DECADES : share;
 }
 
 /**
@@ -40,13 +40,11 @@ export default component((root) => {
     redraw();
   }
 
-  const weight = (t, s) => weights[t * data.keys.length + s]; // NaN if the mask forbids the cell
+  const weight = (t, s) => weights[t * data.keys.length + s];
   const position = (share) => scalePosition(share, data.logarithmic);
 
   function describe(t, s) {
-    const number = Number.isNaN(weight(t, s))
-      ? say("masked: weight exactly 0")
-      : say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
+    const number = withoutNumber(weight(t, s)) || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
     return say("query: {query}; key: {key}; {number}", {
       query: data.notes[t] ?? isolated(data.queries[t]), key: isolated(data.keys[s]), number,
     });
@@ -59,7 +57,6 @@ export default component((root) => {
     map.show({
       ...data, label: data.alt, weight, describe, colours: WEIGHTS,
       position: (t, s) => position(weight(t, s) / data.largest),
-      masked: (t, s) => Number.isNaN(weight(t, s)),
       height: heightBelow(picture) / zoomOf(picture) - BELOW,
       bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
     });

@@ -31,7 +31,7 @@ export default component((root) => {
   let data, report, picked = /** @type {number | null} */ (null); // the step of the box that was chosen last
 
   function box({ token, depth, log_prob, score, fate, best }, i, { x, y }) {
-    const word = shortened(token, 9), number = log_prob.toFixed(2);
+    const word = shortened(token, 9), [number, exact, each] = [log_prob?.toFixed(2), log_prob?.toFixed(4), score?.toFixed(4)].map((one) => one ?? say("not a number"));
     const pick = () => {
       picked = depth;
       report("pick", i);
@@ -50,7 +50,7 @@ export default component((root) => {
       el("text", { x: 7, y: 18, lang: data.lang || false }, isolated(word)),
       el("text", { x: BOX.width - 6, y: 18, "text-anchor": "end" }, number),
       el("title", {}, say("{token} · {fate} · log p of the hypothesis {number} · per token {score}", {
-        token: isolated(token), fate: FATES[fate](), number: log_prob.toFixed(4), score: score.toFixed(4),
+        token: isolated(token), fate: FATES[fate](), number: exact, score: each,
       })),
     ]);
   }

@@ -51,6 +51,7 @@ export function isolated(text) {
  * @param {number} share
  */
 export function percent(share) {
+  if (!Number.isFinite(share ?? NaN)) return say("not a number");
   return say("{number}\u00a0%", { number: share >= 0.9995 ? 100 : (100 * share).toFixed(share < 0.0995 ? 2 : 1) });
 }
 

@@ -1,7 +1,7 @@
 // Every layer and head of one kind of attention, small. The page opens the one that is pressed.
 import { heightBelow } from "./bridge.js";
 import { draw, el, find } from "./dom.js";
-import { fitGrid, gridOfHeads } from "./head_grid_drawing.js";
+import { brokenLegend, fitGrid, gridOfHeads } from "./head_grid_drawing.js";
 import { headPicture } from "./head_pixels.js";
 import { component, zoomOf } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
@@ -23,7 +23,7 @@ export default component((root) => {
       ...data, picture,
       isChosen: (l, h) => l === layer && (head === null || h === head),
       open: (l, h) => report("open", { layer: l, head: h }),
-    })])]);
+    }), ...(data.broken ? [brokenLegend()] : [])])]);
     fitGrid(find(root, ".sheet"), data, Math.max(LOWEST, heightBelow(root) / zoomOf(root) - BELOW));
     singleTabStop(root, ".over");
   }

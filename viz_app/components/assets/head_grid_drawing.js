@@ -1,4 +1,5 @@
 // All heads of one kind of attention as one image, with a button over each head.
+import { WEIGHTS } from "./colours.js";
 import { el } from "./dom.js";
 import { headName } from "./format.js";
 import { say } from "./words.js";
@@ -34,6 +35,11 @@ export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
     name(say("head"), `${layers + 1} / 1`), // a column may be too narrow for "head 1"
     ...numbers(heads, (i) => `${layers + 1} / ${i + 2}`),
   ]);
+}
+
+/** The legend of the colour that stands for "not a number". */
+export function brokenLegend() {
+  return el("div", { class: "quiet" }, [el("span", { style: `color:${WEIGHTS.broken}`, "aria-hidden": "true" }, "■ "), el("span", {}, say("not a number"))]);
 }
 
 /**

@@ -12,6 +12,7 @@ const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its hei
 const NARROWEST = 10; // pixels of a cell in a map with many columns, where not every key has a label
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
 const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
+const LEGEND = 24; // pixels below a map with a cell that is not a number
 const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
 
 /**
@@ -22,11 +23,10 @@ const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
  * @property {string} query_title
  * @property {string} key_title
  * @property {{ query: string, key: string }} languages
- * @property {{ scale: string[], masked: string }} colours
+ * @property {{ scale: string[], masked: string, broken: string }} colours
  * @property {string} label For people who cannot see it.
  * @property {string} title Of the saved picture.
- * @property {(t: number, s: number) => number} weight
- * @property {(t: number, s: number) => boolean} masked
+ * @property {(t: number, s: number) => number} weight −∞ where the mask forbids the cell; NaN is not a number.
  * @property {(t: number, s: number) => number} [position] On the colour scale; else the weight.
  * @property {(t: number, s: number) => string} [describe] The readout of a cell, as "name: value; …".
  * @property {number} [height] Pixels that the picture should fill.
@@ -74,13 +74,33 @@ export function cellBox({ left, cell, high }, [t, s]) {
   return { x: left + s * cell, y: t * high, width: cell - 1, height: high - 1 };
 }
 
+/**
+ * What stands in place of a number that cannot be drawn, or an empty text.
+ * @param {number} number
+ */
+export function withoutNumber(number) {
+  if (Number.isFinite(number)) return "";
+  return number === -Infinity ? say("masked: weight exactly 0") : say("not a number");
+}
+
 /** @param {MapPicture} map @param {Layout} layout */
 function cellElements(map, layout) {
-  const position = map.position ?? map.weight;
+  const position = map.position ?? map.weight, { scale, masked, broken } = map.colours;
+  const colour = (t, s) => (Number.isFinite(map.weight(t, s)) ? colourAt(scale, position(t, s)) : map.weight(t, s) === -Infinity ? masked : broken);
   return map.queries.flatMap((_, t) => map.keys.map((_, s) => el("rect", {
-    ...cellBox(layout, [t, s]), "data-cell": `${t},${s}`,
-    fill: map.masked(t, s) ? map.colours.masked : colourAt(map.colours.scale, position(t, s)),
+    ...cellBox(layout, [t, s]), "data-cell": `${t},${s}`, fill: colour(t, s),
   })));
+}
+
+/** @param {MapPicture} map */
+function isBroken({ queries, keys, weight }) {
+  return queries.some((_, t) => keys.some((_, s) => !Number.isFinite(weight(t, s)) && weight(t, s) !== -Infinity));
+}
+
+/** The legend of the cells that are not a number. @param {MapPicture} map @param {Layout} layout */
+function legend({ colours }, { left, bottom, below }) {
+  const y = bottom + below + 10;
+  return el("g", { class: "legend" }, [el("rect", { x: left, y, width: 12, height: 12, fill: colours.broken }), el("text", { x: left + 18, y: y + 11 }, say("not a number"))]);
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
@@ -144,9 +164,9 @@ export function mapDrawing(home, showReadout) {
 
   function redraw() {
     layout = mapLayout(map, availableWidth(home));
-    const { right, bottom, below, beside } = layout;
+    const { right, bottom, below, beside } = layout, broken = isBroken(map);
     draw(home, [el("svg", {
-      width: right + (map.bar ? beside : 4), height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
+      width: right + (map.bar ? beside : 4), height: bottom + below + 8 + (broken ? LEGEND : 0), tabindex: 0, role: "group", class: "map",
       "data-title": map.title, onkeydown: walk,
       "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", { picture: map.label.replace(/[.。]$/, "") }),
     }, [
@@ -155,6 +175,7 @@ export function mapDrawing(home, showReadout) {
       el("g", {}, [el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" })]),
       queryLabels(map, layout),
       ...colourBar(map, layout),
+      ...(broken ? [legend(map, layout)] : []),
     ])]);
     keepInView();
     point(at);
@@ -203,7 +224,7 @@ export function mapDrawing(home, showReadout) {
 
   function factsOf([t, s]) {
     if (map.describe) return [map.describe(t, s)];
-    const number = map.masked(t, s) ? say("masked") : say("attention weight: {number}", { number: map.weight(t, s).toFixed(6) });
+    const number = withoutNumber(map.weight(t, s)) || say("attention weight: {number}", { number: map.weight(t, s).toFixed(6) });
     return [say("query: {token}", { token: isolated(map.queries[t]) }), say("key: {token}", { token: isolated(map.keys[s]) }), number];
   }
 
@@ -217,7 +238,7 @@ export function mapDrawing(home, showReadout) {
     if (!at) return say("Point at a cell to see its number.");
     const [t, s] = at;
     if (map.describe) return map.describe(t, s);
-    const number = map.masked(t, s) ? say("masked: weight exactly 0") : map.weight(t, s).toFixed(6);
+    const number = withoutNumber(map.weight(t, s)) || map.weight(t, s).toFixed(6);
     return `${isolated(map.queries[t])} → ${isolated(map.keys[s])}: ${number}`;
   }
 

@@ -43,12 +43,12 @@ export function inkOn(colour) {
 }
 
 /**
- * The mean of the numbers that are not NaN; NaN if there are none.
+ * The mean of the numbers that are not masked, −∞; −∞ if all are. It is NaN if one of them is.
  * @param {number[]} numbers
  */
 export function meanOf(numbers) {
-  const known = numbers.filter((number) => !Number.isNaN(number));
-  return known.length ? known.reduce((sum, number) => sum + number, 0) / known.length : Number.NaN;
+  const known = numbers.filter((number) => number !== -Infinity);
+  return known.length ? known.reduce((sum, number) => sum + number, 0) / known.length : -Infinity;
 }
 
 /**

@@ -1,17 +1,19 @@
-// Many numbers as a picture, a pixel for each. A number travels as a level, a byte: 0 to 254 on a colour scale, 255 masked.
+// Many numbers as a picture, a pixel for each. A number travels as a level, a byte: 0 to 253 on a colour scale, 254 not a
+// number, 255 masked.
 import { colourAt } from "./numbers.js";
 
-/** @typedef {{ scale: string[], masked: string }} Colours */
+/** @typedef {{ scale: string[], masked: string, broken: string }} Colours */
 /** @typedef {{ width: number, height: number, data: Uint8ClampedArray<ArrayBuffer> }} Pixels Four bytes for each pixel. */
 
-export const MASKED = 255;
+export const MASKED = 255, BROKEN = 254;
 
 /**
- * The level of a number from 0 to 1; NaN is masked.
- * @param {number} share Smaller numbers count as 0, larger ones as 1.
+ * The level of a number from 0 to 1.
+ * @param {number} share −∞ is masked. Smaller numbers count as 0, larger ones as 1.
  */
 export function levelOf(share) {
-  return Number.isNaN(share) ? MASKED : Math.round(Math.min(Math.max(share, 0), 1) * (MASKED - 1));
+  if (!Number.isFinite(share)) return share === -Infinity ? MASKED : BROKEN;
+  return Math.round(Math.min(Math.max(share, 0), 1) * (BROKEN - 1));
 }
 
 /**
@@ -19,10 +21,10 @@ export function levelOf(share) {
  * @param {Colours} colours
  * @returns {Uint32Array}
  */
-export function palette({ scale, masked }) {
+export function palette({ scale, masked, broken }) {
   const bytes = new Uint8Array(4 * (MASKED + 1)).fill(255);
   for (let level = 0; level <= MASKED; level++) {
-    const colour = level < MASKED ? colourAt(scale, level / (MASKED - 1)) : colourAt([masked, masked], 0);
+    const flat = level === MASKED ? masked : broken, colour = level < BROKEN ? colourAt(scale, level / (BROKEN - 1)) : colourAt([flat, flat], 0);
     bytes.set(colour.match(/\d+/g)?.map(Number) ?? [], 4 * level);
   }
   return new Uint32Array(bytes.buffer);

@@ -158,7 +158,7 @@ export default component((root) => {
         if (!written && !data.fixed) report("force", { position: current(), id });
       },
     }, [
-      el("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
+      el("span", { class: "fill", style: `width:${(100 * (probability || 0)).toFixed(2)}%` }),
       el("bdi", { class: "word", lang: data.languages.word || false }, word), el("span", { class: "share" }, share),
     ]);
   }
@@ -167,7 +167,7 @@ export default component((root) => {
     const step = current();
     if (step < data.given) return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_note)]);
     if (!isRevealed(step)) return el("div", { class: "candidates" }, question());
-    const { candidates: offered, entropy } = data.steps[step], number = entropy.toFixed(3);
+    const { candidates: offered, entropy } = data.steps[step], number = Number.isFinite(entropy ?? NaN) ? entropy.toFixed(3) : say("not a number");
     return el("div", { class: "candidates" }, [
       ...(data.guess && guesses.has(step) ? [el("div", { class: "verdict" }, verdict())] : []),
       el("div", { class: "quiet" }, data.fixed
@@ -177,21 +177,21 @@ export default component((root) => {
     ]);
   }
 
-  /** Row 0 is the mean of all heads, row r is head r − 1, counted through all layers. NaN where the mask forbids. */
+  /** Row 0 is the mean of all heads, row r is head r − 1, counted through all layers. −∞ where the mask forbids. */
   function weightOf(row, s) {
     const one = (head) => maps[(head * data.steps.length + current()) * data.keys.length + s];
     return row ? one(row - 1) : meanOf(Array.from({ length: data.shape[0] * data.shape[1] }, (_, head) => one(head)));
   }
 
   function cellOf(row, s, name, { width, cell, y }) {
-    const number = weightOf(row, s), masked = Number.isNaN(number), weight = masked ? 0 : number;
+    const weight = weightOf(row, s), known = Number.isFinite(weight), masked = weight === -Infinity;
     return el("rect", {
       x: LEFT + s * width, y: y(row), width: width - 1, height: cell - 1,
-      fill: masked ? WEIGHTS.masked : colourAt(WEIGHTS.scale, weight),
-      "data-row": row, "data-key": s, "data-weight": weight,
+      fill: known ? colourAt(WEIGHTS.scale, weight) : masked ? WEIGHTS.masked : WEIGHTS.broken,
+      "data-row": row, "data-key": s, "data-weight": masked ? 0 : weight,
     }, [el("title", {}, masked
       ? say("{token}: masked", { token: isolated(keyAt(s)) })
-      : `${name} → ${isolated(keyAt(s))}: ${weight.toFixed(6)}`)]);
+      : `${name} → ${isolated(keyAt(s))}: ${known ? weight.toFixed(6) : say("not a number")}`)]);
   }
 
   /** A key of the map. In self-attention the keys are the words themselves, and a visitor who guesses must not see them. */

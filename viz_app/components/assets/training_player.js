@@ -90,7 +90,7 @@ export default component((root) => {
     fitGrid(find(root, ".sheet"), { ...data, rows, columns }, HIGHEST);
     const weight = (t, s) => weights[(film.index() * rows + t) * columns + s];
     map ??= mapDrawing(find(root, ".picture"), (sentence) => { readout.textContent = sentence; });
-    map.show({ ...data, label, title: label, weight, colours: WEIGHTS, masked: (t, s) => Number.isNaN(weight(t, s)) });
+    map.show({ ...data, label, title: label, weight, colours: WEIGHTS });
     singleTabStop(root, ".over");
   }
 

@@ -4,6 +4,7 @@ import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { onPage, onPageChange } from "./page_events.js";
+import { say } from "./words.js";
 
 const AT_REST = 0.2, SELECTED = 0.02; // the smallest weight with a line: without a selection, and of the selected token
 const ONE_ROW = 44; // pixels: a higher row of chips has wrapped, and lines would cross words
@@ -61,6 +62,16 @@ export default component(() => {
     home.append(holder.firstChild);
   }
 
+  /** Tokens whose weights are not a number have no lines. */
+  function markBroken() {
+    for (let t = 0; t < data.queries; t++) {
+      const row = weights.subarray(t * data.keys, (t + 1) * data.keys), broken = row.some((weight) => !Number.isFinite(weight) && weight !== -Infinity);
+      queryChip(t)?.classList.toggle("hl-broken", broken);
+      if (broken) queryChip(t)?.setAttribute("aria-description", say("not a number"));
+      else queryChip(t)?.removeAttribute("aria-description");
+    }
+  }
+
   function highlightChips(lines) {
     for (const one of home.querySelectorAll(".hl-looked, .hl-asks")) {
       one.classList.remove("hl-looked", "hl-asks");
@@ -80,6 +91,7 @@ export default component(() => {
   function redraw() {
     if (!home) return;
     const lines = linesToDraw(weights, data.queries, data.keys, selection);
+    markBroken();
     highlightChips(lines);
     drawLines(lines);
   }

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from viz_app.figures.style import Axes
 
-__all__ = ["NAN", "Data", "labels_of", "levels", "packed", "with_nan"]
+__all__ = ["MASKED", "Data", "labels_of", "levels", "masked_out", "packed"]
 
 FloatArray = NDArray[np.float32]
-NAN = np.float32("nan")
-MASKED = 255  # the level of a masked cell
+MASKED = np.float32("-inf")  # how a masked cell travels; NaN is not a number
+MASKED_LEVEL, BROKEN_LEVEL = 255, 254  # the levels of a masked cell, and of one that is not a number
 Data = Mapping[str, object]
 
 
@@ -22,22 +22,26 @@ def packed(array: FloatArray) -> str:
 
 
 def levels(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_]) -> str:
-    """A byte for each number, as base64, row by row: 0 to 254 on a colour scale, 255 where masked (`pixels.js`).
+    """A byte for each number, as base64, row by row (`pixels.js`).
+
+    0 to 253 is a place on a colour scale, 254 is not a number, and 255 is masked.
 
     Args:
-        values: Any shape; ignored where masked.
+        values: Any shape; ignored where masked. NaN and infinity are not numbers.
         low: Lower end of the colour scale.
         high: Upper end of the colour scale.
         masked: The shape of `values`.
     """
-    shares = np.clip((np.where(masked, low, values) - low) / (high - low), 0, 1)
-    found = np.where(masked, MASKED, (shares * (MASKED - 1)).round()).astype(np.uint8)
+    known = np.isfinite(values) & ~masked
+    shares = np.clip((np.where(known, values, low) - low) / (high - low), 0, 1)
+    special = np.where(masked, MASKED_LEVEL, BROKEN_LEVEL)
+    found = np.where(known, (shares * (BROKEN_LEVEL - 1)).round(), special).astype(np.uint8)
     return base64.b64encode(np.ascontiguousarray(found).tobytes()).decode("ascii")
 
 
-def with_nan(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:
-    """Maps (L, H, T, S) with NaN where the mask (L, T, S) forbids."""
-    return np.where(allowed[:, None], maps, NAN)
+def masked_out(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:
+    """Maps (…, T, S) with −∞ where the mask (…, T, S) forbids, and NaN where they are not finite."""
+    return np.where(allowed, np.where(np.isfinite(maps), maps, np.float32("nan")), MASKED)
 
 
 def labels_of(axes: Axes) -> Data:

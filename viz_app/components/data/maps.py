@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
-from viz_app.components.data.encoding import NAN, Data, labels_of, levels, packed
+from viz_app.components.data.encoding import Data, labels_of, levels, masked_out, packed
 from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE, pooled
 from viz_app.figures.scales import weight_scale
@@ -39,11 +39,11 @@ class LargeMap:
     alt: str
 
     def data(self) -> Data:
-        """The data of `attention_map.js`; masked cells are NaN."""
+        """The data of `attention_map.js`; see `masked_out`."""
         largest, logarithmic = self.colours.largest, self.colours.logarithmic
         return {
             **labels_of(self.axes),
-            "weights": packed(np.where(self.allowed, self.weights, NAN)),
+            "weights": packed(masked_out(self.weights, self.allowed)),
             "notes": list(self.axes.query_notes),
             "unit": self.unit,
             "largest": largest,
@@ -77,6 +77,7 @@ class HeadGrid:
             "columns": columns,
             "chosen": list(self.chosen),
             "levels": levels(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked),
+            "broken": bool((~np.isfinite(tiles) & ~masked).any()),
             "title": self.title,
             "alt": self.alt,
         }

@@ -3,7 +3,7 @@
 from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.components.data.encoding import Data, packed, with_nan
+from viz_app.components.data.encoding import Data, masked_out, packed
 from viz_app.content.translation import N_, t
 
 __all__ = ["stepper_data"]
@@ -32,7 +32,7 @@ def stepper_data(translation: Translation, *, kind: str, step: int | None = None
         "keys": [token.text for token in translation.tokens_of(kind)[1]],
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
-        "maps": packed(with_nan(maps, translation.allowed(kind))),
+        "maps": packed(masked_out(maps, translation.allowed(kind)[:, None])),
         "fixed": False,
         "guess": guess,
         "step": None if step is None else min(step, len(translation.written) - 1),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.components.data.encoding import NAN, Data, packed
+from viz_app.components.data.encoding import Data, masked_out, packed
 from viz_app.components.data.maps import heads_data
 from viz_app.figures.overview import heads_image
 from viz_app.figures.style import Axes
@@ -40,7 +40,7 @@ class TrainingFilm:
         """The data of `training_player.js`."""
         (layer, head), maps = self.chosen, self.snapshots[-1].maps
         common = heads_data(maps, self.axes, kind=self.kind, chosen=layer * maps.shape[1] + head)
-        large = [np.where(self.allowed[layer], one.maps[layer, head], NAN) for one in self.snapshots]
+        large = [masked_out(one.maps[layer, head], self.allowed[layer]) for one in self.snapshots]
         return {
             **common,
             "languages": {"query": self.axes.query_lang, "key": self.axes.key_lang, "written": self.written},

@@ -114,7 +114,7 @@ def most_needed_layer(situation: Situation, answer: Answer) -> Verdict:
         answer,
         {names[int(np.argmax(drops))]},
         text=text_without(situation, without[int(np.argmax(drops))]),
-        **dict(zip(names, drops, strict=False)),
+        **dict(zip(names, drops, strict=False)),  # the text names at most three layers
         **figures_of("many-heads"),
     )
 

@@ -7,6 +7,7 @@ from model.config.kinds import KINDS
 from viz_app.content.translation import t
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
+from viz_app.figures.scales import marked
 from viz_app.figures.shared_axes import shared_axes
 from viz_app.sections.compare.side_choice import Mode
 from viz_app.sections.compare.two_maps import MapPair
@@ -53,7 +54,7 @@ def differing_heads(pair: MapPair) -> None:
     )
     moved = moved_weight(pair.views[0].maps, pair.views[1].maps)
     draw(
-        head_grids({t(KINDS[pair.kind].title): moved}, unit=t("share"), most_numbered=8, height=pair.height),
+        head_grids({t(KINDS[pair.kind].title): marked(moved)}, unit=t("share"), most_numbered=8, height=pair.height),
         key="moved",
         alt=t("Share of the weight of each head that is on other keys"),
     )

@@ -24,6 +24,7 @@ from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.checkpoint_choice import require_usable
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.navigation import page_link
 from viz_app.widgets.second_text import note_shared_second_text, separator_in
 
@@ -100,6 +101,7 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: Text) -> tuple[Si
     second = st.text_input(t("Second sentence"), key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page(t("Type the second sentence."))
+    note_cleaning(config, second)
     add_fact(t("Second sentence"), second)
     other = paired(second, texts_of(text)[1])
     note_shared_second_text(text)

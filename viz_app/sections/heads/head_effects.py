@@ -1,6 +1,7 @@
 """The effect of silencing each head alone: the colours of the ablation board, its sentence and its table."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from model.interventions import Head
 from viz_app.components.elements.switches import HeadFace
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.translation import N_, t
-from viz_app.figures.colours import LEVELS, ink, palette
+from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 
 __all__ = ["MEASURES", "decisive_head", "effects_sentence", "effects_table", "faces"]
 
@@ -46,7 +47,7 @@ MEASURES = {  # task → how much the measure changes, the head that lowers it m
 
 def largest_change(effects: SilencingEffects) -> float:
     """Over all heads, up or down, in nats; the ends of the colour scale."""
-    return max(float(np.abs(grid).max()) for grid in effects.changes.values())
+    return max(float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0)) for grid in effects.changes.values())
 
 
 def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
@@ -55,6 +56,8 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
 
     def face(change: float, position: int) -> HeadFace:
+        if not isfinite(change):
+            return HeadFace(colour=NOT_A_NUMBER, ink=ink(NOT_A_NUMBER), note=t("not a number"), decides=position >= 0)
         colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
         note = (
             t("{change} nats when silenced; token {n} changes", change=f"{change:+.3f}", n=position + 1)
@@ -90,7 +93,7 @@ def decisive_head(effects: SilencingEffects) -> Head | None:
     candidates = [
         (float(grid[layer, head]), Head(kind, layer, head))
         for kind, grid in effects.changes.items()
-        for layer, head in np.argwhere(effects.positions[kind] >= 0).tolist()
+        for layer, head in np.argwhere((effects.positions[kind] >= 0) & np.isfinite(grid)).tolist()
     ]
     return min(candidates)[1] if candidates else None
 

@@ -11,6 +11,7 @@ from model.config.kinds import KINDS
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t
 from viz_app.figures.heads import head_grids
+from viz_app.figures.scales import marked
 from viz_app.services import head_analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
@@ -112,4 +113,4 @@ def comparison(gradients: Grids, changes: Grids, count: int) -> str:
 
 def mean_by_title(grids: Grids) -> dict[str, FloatArray]:
     """The mean over the sentences, by the title of the kind of attention."""
-    return {t(KINDS[kind].title): grid.mean(axis=0) for kind, grid in grids.items()}
+    return {t(KINDS[kind].title): marked(grid.mean(axis=0)) for kind, grid in grids.items()}

@@ -26,6 +26,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
@@ -121,15 +122,14 @@ def donor_field(config: AnyConfig, text: str) -> str:
     demonstration = demonstration_for(config)
     usual = demonstration.donor if text == demonstration.receiver else other_donor(config, text)
     settle("giver", usual)
-    return (
-        st.text_input(
-            t("Donor sentence; change one word of the sentence above"),
-            key="giver",
-            max_chars=translations.MAX_CHARACTERS,
-            help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
-        )
-        or ""
+    donor = st.text_input(
+        t("Donor sentence; change one word of the sentence above"),
+        key="giver",
+        max_chars=translations.MAX_CHARACTERS,
+        help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
     )
+    note_cleaning(config, donor or "")
+    return donor or ""
 
 
 def other_donor(config: AnyConfig, text: str) -> str:
@@ -221,8 +221,9 @@ def every_head(runs: Runs, closeness: PatchingEffects) -> None:
 
 def head_choice(closeness: PatchingEffects) -> Head:
     """Ask for a head; the first choice is the one that brings the receiver closest to the donor."""
-    grids = {kind: grid for kind, grid in closeness.heads.items() if np.isfinite(grid).any()}
-    strongest = max(grids, key=lambda kind: float(np.nanmax(grids[kind])))
+    measured = {kind: grid for kind, grid in closeness.heads.items() if not np.isnan(grid).all()}
+    grids = {kind: np.where(np.isfinite(grid), grid, -np.inf) for kind, grid in measured.items()}
+    strongest = max(grids, key=lambda kind: float(grids[kind].max()))
     kinds, picker = picker_columns("kind", "head")
     with kinds:
         kind = pick_kind(list(grids), key="pasted_kind", default=strongest)

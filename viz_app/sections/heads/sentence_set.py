@@ -10,6 +10,7 @@ from viz_app.content.translation import N_, t
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.second_text import separator_in
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
@@ -42,7 +43,7 @@ def sentence_set(config: AnyConfig) -> Pairs:
     return sentences_of_file(lines) if source == "file" else pairs_of(typed_text(lines))
 
 
-def pairs_of(text: str) -> Pairs:
+def pairs_of(config: AnyConfig, text: str) -> Pairs:
     """The sentences of a text with one on each line, and the translations or second texts behind their tabs."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -60,7 +61,8 @@ def pairs_of(text: str) -> Pairs:
                 max_characters=MAX_LINE,
             )
         )
-    parts = (line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES])
+    parts = [line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES]]
+    note_cleaning(config, *(part for sentence, _, translation in parts for part in (sentence, translation)))
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 
@@ -78,10 +80,10 @@ def sentences_of_file(lines: str) -> Pairs:
         except UnicodeDecodeError:
             st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
             end_page()
-        st.session_state[FILE] = file.name, pairs_of(text)
+        st.session_state[FILE] = file.name, pairs_of(config, text)
     name, pairs = st.session_state.get(FILE, ("", ()))
     if not pairs:
-        return pairs_of("")
+        return pairs_of(config, "")
     if not file:
         st.caption(t("The sentences of {file} are still used. Upload another file to replace them.", file=plain(name)))
     return pairs

@@ -14,6 +14,7 @@ from viz_app.content.numbers import percent
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import head_map
+from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
 from viz_app.figures.words import word_grid
 from viz_app.sections.inside.layer_by_layer import draw_path
@@ -162,7 +163,7 @@ def shares_of_tokens(key: CheckpointKey, text: Text, reading: Classification) ->
             np.ones((1, len(strongest)), dtype=bool),
             height=220,
             unit=t("share"),
-            largest=float(shares.max()),
+            largest=bound_of(shares),
         ),
         key="class_influence",
         wide=True,

@@ -15,6 +15,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import head_map
+from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
 from viz_app.services import analyses
@@ -152,7 +153,7 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
         axes,
         np.ones(influence.source.shape, dtype=bool),
         choose_window(influence.source, axes, unit=t("shares")),
-        largest=float(influence.source.max()),
+        largest=bound_of(influence.source),
         key="influence_source",
         alt=t("Heatmap of the share of each token in the last vector of each position"),
     )

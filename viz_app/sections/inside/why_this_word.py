@@ -14,6 +14,7 @@ from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
+from viz_app.figures.scales import marked
 from viz_app.services import analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -69,8 +70,8 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
     draw(
         head_grids(
             {
-                **{t(KINDS[kind].title): found.astype(np.float32) for kind, found in contributions.heads.items()},
-                t("feed-forward"): contributions.feed_forward[:, None].astype(np.float32),
+                **{t(KINDS[kind].title): marked(found) for kind, found in contributions.heads.items()},
+                t("feed-forward"): marked(contributions.feed_forward[:, None]),
             },
             unit=t("logits"),
             signed=True,

@@ -1,10 +1,12 @@
 """The translation and the loss at every snapshot, as a table."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import EXTRA_TOKENS
 from viz_app.content.translation import t
+from viz_app.figures.scales import bound_of
 from viz_app.sections.learning.history import History
 from viz_app.widgets.headings import section
 
@@ -35,6 +37,6 @@ def show_snapshot_table(history: History) -> None:
                     tokens=EXTRA_TOKENS,
                 ),
             ),
-            loss: st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=max(losses)),
+            loss: st.column_config.ProgressColumn(format="%.2f", min_value=0.0, max_value=bound_of(np.array(losses))),
         },
     )

@@ -73,7 +73,7 @@ def draw_masks(sentence: PaddedSentence, layer: int) -> None:
     pictures += masks_of_sentence(sentence, layer)
     width = 2 if len(pictures) % 2 == 0 else 3
     columns = [column for _ in range(0, len(pictures), width) for column in st.columns(width)]
-    for column, (name, title, rule, mask, axes) in zip(columns, pictures, strict=False):
+    for column, (name, title, rule, mask, axes) in zip(columns[: len(pictures)], pictures, strict=True):
         with column:
             section(title, rule)
             draw(

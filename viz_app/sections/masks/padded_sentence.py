@@ -22,6 +22,7 @@ from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.second_text import separator_in
 
@@ -75,6 +76,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         texts.append(" ".join((field.text_area(label, key=name, max_chars=400, height="content") or "").split()))
     if separator := separator_in(config):
         st.caption(t("For a pair of texts, type {separator} between them.", separator=plain(separator)))
+    note_cleaning(config, *texts)
     return tuple(text for text in texts if text), free_column
 
 

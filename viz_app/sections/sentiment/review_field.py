@@ -8,6 +8,7 @@ from viz_app.content.examples import REVIEWS
 from viz_app.content.translation import t
 from viz_app.services import translations
 from viz_app.session.choices import settle
+from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.second_text import separator_in, with_second_text
 from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
 
@@ -25,6 +26,7 @@ def ask_for_review(config: AnyConfig, *, height: int, opening: str = REVIEWS[0])
     )
     whole = with_second_text(config, text or "", st.container())
     note_text_too_long_for_link(*texts_of(whole))
+    note_cleaning(config, *texts_of(whole))
     return whole
 
 

@@ -1,5 +1,7 @@
 """The class of a review with its probability, and notes on what limits it."""
 
+from math import isfinite
+
 import streamlit as st
 
 from model.inference.classify import Classification
@@ -17,7 +19,7 @@ def show_class(reading: Classification) -> None:
     """Show the class, and the probability of every class as a bar."""
     st.html(sentence(t("{label}: {share}", label=reading.label, share=percent(reading.probabilities[reading.label]))))
     for label, probability in reading.probabilities.items():
-        st.progress(probability, plain(f"{label} {percent(probability)}"))
+        st.progress(probability if isfinite(probability) else 0.0, plain(f"{label} {percent(probability)}"))
 
 
 def note_limits(reading: Classification, *, max_length: int) -> None:

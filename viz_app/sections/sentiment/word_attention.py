@@ -11,6 +11,7 @@ from model.analysis.statistics import rollout
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from viz_app.content.translation import N_, t
+from viz_app.figures.scales import bound_of
 from viz_app.session.choices import settle
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
@@ -101,7 +102,7 @@ def show_top_words(reading: Classification, weights: FloatArray) -> None:
         height=400,
         alt=t("Table of the words with the largest share"),
         column_config={
-            share: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=float(weights.max()))
+            share: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=bound_of(weights))
         },
     )
 

@@ -127,6 +127,8 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
         )
         return
     st.caption(t(BERTVIZ[which]))
+    if not np.isfinite(shown.maps).all():
+        st.caption(t("Some weights are not a number. BertViz draws nothing for them."))
     single = head if isinstance(head, int) else None
     scale = SCALE if presenting() else 1.0
     st.iframe(

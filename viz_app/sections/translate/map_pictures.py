@@ -9,6 +9,7 @@ from viz_app.components.attention_view import AttentionView, ChosenMap, view
 from viz_app.content.numbers import percent
 from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE
+from viz_app.figures.scales import bound_of
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.map_choice import MapChoice
 from viz_app.widgets.map_window import MapWindow, choose_window
@@ -37,7 +38,7 @@ def map_pictures(choice: MapChoice, translation: Translation) -> None:
                 kind,
                 layer,
                 head,
-                largest=float(choice.maps.maps.max()) if choice.weighted else 1.0,
+                largest=bound_of(choice.maps.maps) if choice.weighted else 1.0,
                 logarithmic=choice.logarithmic,
             )
     with right:

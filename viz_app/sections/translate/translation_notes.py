@@ -2,11 +2,13 @@
 
 import streamlit as st
 
+from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.text.pair import Text, texts_of
 from viz_app.content.numbers import decimal
-from viz_app.content.translation import N_, t, tn
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, tn, worded
 from viz_app.sections.translate.generation_note import generation_note
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
@@ -40,6 +42,8 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: Text, run: Ru
     with st.container():
         if run.forced:
             forced_words_note(key, text, run.forced)
+        if finding := finding_in_run(translation):
+            st.warning(plain(worded(finding)))
         generation_note(config)
         if (longest := max(map(len, texts_of(text)))) > translations.MAX_CHARACTERS:
             st.warning(

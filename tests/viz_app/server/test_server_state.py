@@ -1,0 +1,29 @@
+"""The results that all visitors share."""
+
+from types import FunctionType
+
+from viz_app.server.server_state import keep, known, remembered
+
+
+def test_calls_with_the_same_meaning_share_one_result() -> None:
+    calls: list[tuple[str, int]] = []
+
+    @remembered()
+    def measured(text: str, layer: int = 3) -> str:
+        calls.append((text, layer))
+        return f"{text} {layer}"
+
+    assert {measured("a"), measured("a", 3), measured(layer=3, text="a")} == {"a 3"}
+    assert calls == [("a", 3)]
+    assert known(measured, "a") == known(measured, "a", layer=3) == "a 3"
+    assert keep("kept", measured, "b") == measured("b", 3) == "kept"
+    assert known(measured, "a", 4) is None
+
+
+def test_two_functions_with_one_name_in_two_modules_share_nothing() -> None:
+    def results_of(text: str) -> str:
+        return f"one of {text}"
+
+    same_name = FunctionType((lambda text: f"other of {text}").__code__, {"__name__": "another.module"})
+    same_name.__qualname__, same_name.__module__ = results_of.__qualname__, "another.module"
+    assert [remembered()(results_of)("a"), remembered()(same_name)("a")] == ["one of a", "other of a"]
