@@ -42,6 +42,7 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointError",
     "ClassifierCheckpoint",
+    "Unused",
     "at_snapshot",
     "checkpoint_name",
     "find_checkpoints",
@@ -129,6 +130,18 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unused:
+    """What is in the folder of a checkpoint and is not used by its model."""
+
+    files: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+    head: str = ""  # the class that config.json names, where the model opens without what this class adds to it
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.tensors or self.head)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loaded:
     """A loaded checkpoint. Its model is in evaluation mode."""
 
@@ -136,6 +149,7 @@ class Loaded:
     config: CheckpointConfig | ForeignConfig
     model: Reads
     tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
+    unused: Unused = Unused()
 
     @property
     def name(self) -> str:

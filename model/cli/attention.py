@@ -6,7 +6,7 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.cli.arguments import CHECKPOINT, Commands, add_continuation_options, add_search_options, positive
-from model.cli.resolve import folder_at, search_settings
+from model.cli.resolve import folder_at, note_unused, search_settings
 from model.config.section import ConfigError
 from model.files import replace_file
 from model.inference.continuation import with_continuation
@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigError(f"Maps cannot be written to {out}. The name must end in .{', .'.join(FORMATS)}.")
     search = search_settings(args, usual_beam=1)
     opened = open_translator(folder_at(args.checkpoint))
+    note_unused(opened.unused)
     checkpoint = with_continuation(opened, new_tokens=args.new_tokens, chat=args.chat)
     translation = translate(checkpoint, args.sentence, search=with_model_settings(search, checkpoint.config))
     if args.out or not args.html:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Unused, find_checkpoints
 from model.config.foreign import is_foreign
 from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
@@ -18,7 +18,9 @@ from model.network.device import pick_device
 __all__ = [
     "USUAL_BEAM",
     "classifier_of",
+    "few",
     "folder_at",
+    "note_unused",
     "own_folder_at",
     "refuse",
     "require_training_packages",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 USUAL_BEAM = 5
+MOST_NAMES = 5  # of files or weights in a line
 SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options that need --sample
 TRAINING_PACKAGES = ("accelerate", "filelock", "sacremoses")  # the extra `training` of pyproject.toml
 
@@ -93,14 +96,31 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
     return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
 
 
+def note_unused(unused: Unused) -> None:
+    """Name on the standard error what is in the folder of a checkpoint and is not used."""
+    if unused.tensors:
+        added = f" that {unused.head} adds" if unused.head else ""
+        print(f"Weights{added} are not used: {few(unused.tensors)}", file=sys.stderr)
+    if unused.files:
+        print(f"Files are not used: {few(unused.files)}", file=sys.stderr)
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
 def translator_of(args: argparse.Namespace) -> Checkpoint:
-    return open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    checkpoint = open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    note_unused(checkpoint.unused)
+    return checkpoint
 
 
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
     checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{checkpoint.name} does not classify texts. Choose another checkpoint.")
+    note_unused(checkpoint.unused)
     return checkpoint
 
 

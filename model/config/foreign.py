@@ -95,9 +95,9 @@ class ForeignConfig:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether `config.json` belongs to `transformers`, which names a model type; False where it cannot be read."""
+    """Whether `config.json` is not one of ours, which names its format; False where it cannot be read."""
     try:
         values = read_small_json(folder / "config.json")
     except (OSError, ValueError):
         return False
-    return isinstance(values, dict) and "model_type" in values and "format" not in values
+    return isinstance(values, dict) and "format" not in values

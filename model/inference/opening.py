@@ -3,8 +3,9 @@
 That library is imported only for its own folders.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from model.checkpoints.checkpoint import (
@@ -27,6 +28,8 @@ from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
 from model.network.protocols import Writes
 from model.safety.errors import first_line
+from model.safety.folder_files import checkpoint_folder, require_whole_files, unused_files
+from model.safety.weight_files import files_of_weights
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
@@ -44,6 +47,8 @@ def read_any_config(folder: Path) -> AnyConfig:
         CheckpointError: a file is missing or damaged, or the model cannot be shown.
     """
     with readable_errors(folder):
+        folder = checkpoint_folder(folder)
+        require_whole_files(folder)
         if (folder / DESCRIPTION).exists():
             return read_description(folder)
         if is_foreign(folder):
@@ -70,15 +75,33 @@ def open_checkpoint(
             memory.
     """
     with readable_errors(folder):
+        folder = checkpoint_folder(folder)
+        require_whole_files(folder)
         if (folder / DESCRIPTION).exists():
-            return run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
-        if is_foreign(folder):
-            from model.foreign.open import open_foreign
+            checkpoint = run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
+            return with_unused_files(checkpoint, {str(checkpoint.config.to_dict().get("weights"))})
+        return with_unused_files(
+            open_described(folder, device=device, max_bytes=max_bytes), {path.name for path in files_of_weights(folder)}
+        )
 
-            return run_trial(open_foreign(folder, device=device, max_bytes=max_bytes))
-        if read_config(folder).task == "classification":
-            return load_classifier(folder, device=device)
-        return load_checkpoint(folder, device=device)
+
+def open_described(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
+    """Open a folder with `config.json`."""
+    if is_foreign(folder):
+        from model.foreign.open import open_foreign
+
+        return run_trial(open_foreign(folder, device=device, max_bytes=max_bytes))
+    if read_config(folder).task == "classification":
+        return load_classifier(folder, device=device)
+    return load_checkpoint(folder, device=device)
+
+
+def with_unused_files(
+    checkpoint: Checkpoint | ClassifierCheckpoint, weights: Collection[str]
+) -> Checkpoint | ClassifierCheckpoint:
+    """The checkpoint with the names of the files that nothing reads. `weights` are the files of its weights."""
+    files = unused_files(checkpoint.path, weights)
+    return replace(checkpoint, unused=replace(checkpoint.unused, files=files))
 
 
 def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:

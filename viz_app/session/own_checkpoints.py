@@ -20,16 +20,25 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
 from model.inference.opening import read_any_config
+from model.safety.folder_files import checkpoint_folder
 from model.safety.sizes import require_memory
 from model.safety.weight_files import read_header
 from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.temporary import new_folder
-from viz_app.server.uploads import unpack
+from viz_app.server.uploads import Unpacked, unpack
 from viz_app.session.choices import set_choice
 
-__all__ = ["add_copy", "add_folder", "add_upload", "largest_upload", "only_this_computer", "own_checkpoints"]
+__all__ = [
+    "add_copy",
+    "add_folder",
+    "add_upload",
+    "largest_upload",
+    "left_out_of",
+    "only_this_computer",
+    "own_checkpoints",
+]
 
 DISK = DiskSpace(1 << 30)
 MOST = 4  # uploads of a visitor; the oldest is removed first
@@ -39,12 +48,12 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 class Upload:
     """A folder that is removed when no session holds the object any more."""
 
-    def __init__(self, name: str, fill: Callable[[Path], int], *, most: int) -> None:
+    def __init__(self, name: str, fill: Callable[[Path], Unpacked], *, most: int) -> None:
         """Make a folder and fill it.
 
         Args:
             name: The wanted name of the folder.
-            fill: Writes files into the folder and returns their bytes.
+            fill: Writes files into the folder.
             most: The most bytes that `fill` writes.
 
         Raises:
@@ -58,12 +67,13 @@ class Upload:
         self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
         DISK.reserve(most)  # before anything is written
-        size = 0
+        unpacked = Unpacked(size=0)
         try:
-            size = fill(self.folder)
+            unpacked = fill(self.folder)
         finally:
-            DISK.release(most - size)
-        weakref.finalize(self, DISK.release, size)
+            DISK.release(most - unpacked.size)
+        weakref.finalize(self, DISK.release, unpacked.size)
+        self.left_out = unpacked.left_out
 
 
 @dataclass
@@ -93,6 +103,11 @@ def own_checkpoints() -> dict[str, Path]:
     mine = own()
     uploads = {upload.folder.name: upload.folder for upload in mine.uploads}
     return uploads | {checkpoint_name(folder): folder for folder in mine.folders}
+
+
+def left_out_of(folder: Path) -> tuple[str, ...]:
+    """The names of the files that were left out of this visitor's upload into a folder."""
+    return next((upload.left_out for upload in own().uploads if upload.folder == folder), ())
 
 
 def remove_uploads_of_absent_visitors() -> None:
@@ -148,12 +163,12 @@ def add_copy(name: str, checkpoint: Path, *, without: str, taken: Collection[str
         CheckpointError: the disk is full, or the copy cannot be read.
     """
 
-    def copy(folder: Path) -> int:
+    def copy(folder: Path) -> Unpacked:
         try:
             shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(without))
         except OSError as error:
             raise CheckpointError("{name} could not be stored. The disk may be full.", name=name) from error
-        return size_of(folder)
+        return Unpacked(size=size_of(folder))
 
     keep(name, copy, most=size_of(checkpoint), taken=taken)
 
@@ -162,7 +177,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection[str]) -> None:
+def keep(name: str, fill: Callable[[Path], Unpacked], *, most: int, taken: Collection[str]) -> None:
     if not DISK.has(most):
         remove_uploads_of_absent_visitors()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
@@ -186,13 +201,11 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
         CheckpointError: the folder is not a checkpoint.
     """
     try:
-        folder = Path(text.strip()).expanduser()
-        found = any((folder / name).is_file() for name in ("config.json", "headlight.toml"))
+        folder = checkpoint_folder(Path(os.path.abspath(Path(text.strip()).expanduser())))
+    except CheckpointError:
+        raise
     except (OSError, RuntimeError, ValueError):  # the name is too long, or the user of "~name" is unknown
-        found = False
-    if not found:
-        raise CheckpointError("“{folder}” is not a folder with a config.json or a headlight.toml.", folder=text.strip())
-    folder = Path(os.path.abspath(folder))
+        raise CheckpointError("There is no folder {folder}.", folder=text.strip()) from None
     if checkpoint_name(folder) in taken:
         raise CheckpointError("There is already a checkpoint {name}. Rename the folder.", name=checkpoint_name(folder))
     read_any_config(folder)

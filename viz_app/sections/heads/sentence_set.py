@@ -3,10 +3,11 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.safety.json_files import decoded
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, worded
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -65,7 +66,7 @@ def text_of_file() -> str:
     if not file:
         return ""
     try:
-        return file.getvalue().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
+        return decoded(file.getvalue(), file.name)
+    except ValueError as error:
+        st.error(plain(worded(error)))
         end_page()
