@@ -29,6 +29,7 @@ from model.files import CheckpointError, load_weights, replace_file
 from model.network.classifier import Classifier
 from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
+from model.safety.folder_files import places_in
 from model.safety.json_files import read_small_json
 from model.safety.sizes import require_plausible_sizes
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
@@ -303,14 +304,13 @@ def checkpoint_name(folder: Path) -> str:
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name → folder of every checkpoint directly inside the given folders. The first checkpoint of a name counts.
+    """Name → folder of every checkpoint inside the given folders, see `places_in`. The first one of a name counts.
 
-    A checkpoint has a `config.json` or a `headlight.toml`. In a folder with the layout of Hugging Face's cache, the
-    snapshot that changed last counts.
+    In a folder with the layout of Hugging Face's cache, the snapshot that changed last counts.
     """
     found: dict[str, Path] = {}
     for folder in folders:
         cached = sorted(folder.glob(f"models--*/snapshots/*/{CONFIG}"), key=lambda path: -path.lstat().st_mtime)
-        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *sorted(folder.glob(f"*/{DESCRIPTION}")), *cached):
-            found.setdefault(checkpoint_name(config.parent), config.parent)
+        for place in (*places_in(folder), *(config.parent for config in cached)):
+            found.setdefault(checkpoint_name(place), place)
     return found

@@ -81,6 +81,7 @@ class ForeignConfig:
     model: ForeignSizes | ModelConfig
     tokenizer: ForeignTexts
     values: Mapping[str, object]  # the unchanged config.json
+    predicts: bool = True  # False for an encoder without an output layer
     figures: Mapping[str, float] = field(default_factory=dict)
     generation: GenerationSettings = field(default_factory=GenerationSettings)  # known when the model is loaded
     bleu = None

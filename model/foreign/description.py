@@ -32,12 +32,13 @@ def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
     """What the files of a `readable` folder say."""
     task, kind = architecture(config, folder)
     require_attention(config, folder.name)
-    texts = texts_of(folder)
+    texts, fills = texts_of(folder), fills_gaps(kind)
     return ForeignConfig(
         family=str(config.model_type),
         task=task,
         model=claimed_sizes(config, task, folder.name),
-        tokenizer=texts if fills_gaps(kind) else replace(texts, mask=""),
+        tokenizer=texts if fills else replace(texts, mask=""),
+        predicts=task != "reading" or fills,
         values=config.to_diff_dict(),
     )
 

@@ -113,7 +113,9 @@ def open_alone(
     settings = settings_of(model.generation_config if model.can_generate() else None)
     known = replace(described, model=wrapped.config, tokenizer=texts, generation=settings)
     ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()
-    unused = Unused(tensors=surplus, head=named_class(config) if surplus and named_class(config) != kind.__name__ else "")
+    unused = Unused(
+        tensors=surplus, head=named_class(config) if surplus and named_class(config) != kind.__name__ else ""
+    )
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair, unused=unused)
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair, unused=unused)

@@ -1,5 +1,6 @@
 """A folder of Hugging Face's `transformers` as the library can read it."""
 
+import codecs
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from model.safety.weight_files import read_header
 __all__ = ["readable"]
 
 TEXTS = (".json", ".txt", ".jinja", ".codes", ".vocab")
-MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-8 and UTF-16, which the library reads as text
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # the library would read them as text
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The files of a folder from outside: what an upload or a download keeps, and where in it a checkpoint is."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -9,7 +9,17 @@ from pathlib import Path, PurePosixPath
 from model.files import CheckpointError
 from model.safety.refusals import why_no_checkpoint
 
-__all__ = ["DESCRIPTIONS", "WEIGHTS", "checkpoint_folder", "inner_folder", "is_hidden", "is_kept", "require_whole_files", "unused_files"]
+__all__ = [
+    "DESCRIPTIONS",
+    "WEIGHTS",
+    "checkpoint_folder",
+    "inner_folder",
+    "is_hidden",
+    "is_kept",
+    "places_in",
+    "require_whole_files",
+    "unused_files",
+]
 
 DESCRIPTIONS = ("config.json", "headlight.toml")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".th", ".pkl", ".tar")
@@ -43,6 +53,18 @@ def checkpoint_folder(folder: Path) -> Path:
     if any((folder / name).exists() for name in DESCRIPTIONS):
         return folder
     return folder / inner_folder(folder.name, names_in(folder))
+
+
+def places_in(folder: Path) -> Iterator[Path]:
+    """The subfolders that are a checkpoint, or have exactly one inside, or hold weights that do not open."""
+    for place in sorted(path for path in folder.glob("*/") if not is_hidden(path.name)):
+        inner = {path.parent for name in DESCRIPTIONS for path in place.glob(f"*/{name}")}
+        if any((place / name).exists() for name in DESCRIPTIONS):
+            yield place
+        elif len(inner) == 1:
+            yield inner.pop()
+        elif any(path.suffix in (*WEIGHTS, ".gguf") for path in place.iterdir()):
+            yield place  # opening it says why it does not open
 
 
 def inner_folder(title: str, names: Sequence[str]) -> str:
@@ -83,17 +105,20 @@ def names_in(folder: Path) -> list[str]:
 
 
 def unused_files(folder: Path, weights: Collection[str]) -> tuple[str, ...]:
-    """The files and the subfolders of a checkpoint's folder that nothing reads.
+    """The names of the files in a checkpoint's folder that nothing reads.
 
     Args:
         folder: Of the checkpoint.
         weights: Names of the files from which its weights are read.
     """
-    paths = sorted(path for path in folder.iterdir() if not is_hidden(path.name))
-    others = [f"{path.name}/" for path in paths if path.is_dir() and path.name not in SUBFOLDERS]
-    names = [path.name for path in paths if path.is_file()]
-    surplus = [name for name in names if not is_kept(name) or (name.endswith(WEIGHTS) and name not in weights)]
-    return (*surplus, *others)
+    return tuple(name for name in names_in(folder) if not is_read(name, weights))
+
+
+def is_read(name: str, weights: Collection[str]) -> bool:
+    top, slash, _ = name.partition("/")
+    if slash:
+        return top in SUBFOLDERS
+    return is_kept(name) and (name in weights or not name.endswith(WEIGHTS))
 
 
 def require_whole_files(folder: Path) -> None:

@@ -36,9 +36,7 @@ def decoded(content: bytes, name: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(
-            Message("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=name)
-        ) from None
+        raise ValueError(Message("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=name)) from None
     return text.replace("\r\n", "\n")
 
 

@@ -12,6 +12,7 @@ from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
+from model.text.shown_bytes import whole_characters
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t
@@ -149,7 +150,9 @@ def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
     for token, group in zip(tokens, grouping, strict=True):
         joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
     # The space before a rare word can be a separate token.
-    return [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
+    if len(joined) == len(tokens):
+        return joined
+    return [whole_characters(text).lstrip("␣") or text for text in joined]
 
 
 def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:

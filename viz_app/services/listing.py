@@ -197,7 +197,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
     if config is None:
         return row
     return row | {
-        "task": config.task,
+        "task": config.task if getattr(config, "predicts", True) else "encoding",
         "family": getattr(config, "family", OUR_FAMILY),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
         "tokens": config.tokenizer.kind,
