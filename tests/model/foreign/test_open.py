@@ -242,7 +242,7 @@ def test_many_lines_get_the_same_translations_as_single_lines(
 @pytest.mark.parametrize("family", READERS)
 def test_a_model_that_only_reads_refuses_to_translate_lines(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
-    with pytest.raises(ConfigError, match="encoder without an output layer"):
+    with pytest.raises(ConfigError, match="reads a text and writes nothing"):
         translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
 
 
