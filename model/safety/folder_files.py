@@ -57,7 +57,7 @@ def checkpoint_folder(folder: Path) -> Path:
 
 def places_in(folder: Path) -> Iterator[Path]:
     """The subfolders that are a checkpoint, or have exactly one inside, or hold weights that do not open."""
-    for place in sorted(path for path in folder.glob("*/") if not is_hidden(path.name)):
+    for place in sorted(path for path in folder.glob("*/") if not path.name.startswith((".", "models--"))):
         inner = {path.parent for name in DESCRIPTIONS for path in place.glob(f"*/{name}")}
         if any((place / name).exists() for name in DESCRIPTIONS):
             yield place

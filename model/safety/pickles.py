@@ -13,7 +13,10 @@ __all__ = ["why_no_state_dict"]
 MAX_BYTES, MAX_STEPS, PROTOCOL = 4 << 20, 400_000, 2  # of a pickle
 TENSORS = re.compile(r"collections \w+|torch(\.storage|\._utils)? \w+")
 # An object of these modules may start programs. Nobody should be advised to load it.
-HARMFUL = re.compile(r"(os|posix|nt|subprocess|builtins|sys|shutil|socket|importlib|runpy|pty|ctypes|operator)\b.*")
+HARMFUL = re.compile(
+    r"(os|posix|nt|subprocess|sys|shutil|socket|importlib|runpy|pty|ctypes|operator)\b.*"
+    r"|(builtins|__builtin__) (?!set$).*"  # every module keeps a set
+)
 KEYS = ("state_dict", "model_state_dict", "model_state", "model", "net", "ema", "weights")  # of a saved dict
 KINDS = {  # what a class that the pickle names begins with → what it is
     "argparse Namespace": N_("a Namespace"),
@@ -92,7 +95,6 @@ def pickles_of(path: Path) -> Iterator[bytes]:
             content = content[(end or 0) + 1 :]
         return
     with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if member.filename.lower().endswith("data.pkl"):
-                with archive.open(member) as opened:
-                    yield opened.read(MAX_BYTES)
+        (only,) = [member for member in archive.infolist() if member.filename.lower().endswith("data.pkl")]
+        with archive.open(only) as opened:
+            yield opened.read(MAX_BYTES)
