@@ -21,12 +21,12 @@ OTHER_PROGRAMS: Mapping[str, str] = {
     ".h5": N_(
         "{file} holds weights of TensorFlow. With transformers 4, "
         '`AutoModel.from_pretrained("FOLDER", from_tf=True).save_pretrained("FOLDER")` writes them for PyTorch. '
-        "Use the class of your task in place of AutoModel."
+        "In place of AutoModel, write the one of your task, such as AutoModelForCausalLM."
     ),
     ".msgpack": N_(
         "{file} holds weights of Flax. With transformers 4, "
         '`AutoModel.from_pretrained("FOLDER", from_flax=True).save_pretrained("FOLDER")` writes them for PyTorch. '
-        "Use the class of your task in place of AutoModel."
+        "In place of AutoModel, write the one of your task, such as AutoModelForCausalLM."
     ),
     ".onnx": N_(
         "{file} is an ONNX graph. It does not keep the parts of the model apart. Open the folder from which it "
