@@ -23,8 +23,12 @@ __all__ = [
 
 DESCRIPTIONS = ("config.json", "headlight.toml")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".th", ".pkl", ".tar")
+SURELY_WEIGHTS = (".safetensors", ".pt", ".pth", ".ckpt", ".gguf")  # other files may have the other endings too
 # Settings, vocabularies of all families, templates, cards and tables. Nothing in them runs.
-TEXTS = (".json", ".txt", ".model", ".spm", ".jinja", ".toml", ".md", ".csv", ".tsv", ".codes", ".bpe", ".vocab", "")
+TEXTS = (
+    *(".json", ".txt", ".model", ".spm", ".jinja", ".toml", ".md", ".csv", ".tsv"),
+    *(".codes", ".bpe", ".vocab", ".dict", ""),
+)
 # What a training run keeps to continue. It is larger than the model, and nothing here reads it.
 TRAINING = re.compile(r"(optimizer|scheduler|scaler|training_args|rng_state|random_states|trainer_state)[\w-]*\.\w+")
 SUBFOLDERS = ("snapshots", "training", "additional_chat_templates")  # that something reads
@@ -33,8 +37,9 @@ DEPTH, MOST_FILES = 3, 10_000  # of a folder that is searched
 
 
 def is_kept(name: str) -> bool:
-    """Whether a file of this name, directly in a checkpoint's folder, may be a part of the checkpoint."""
-    return PurePosixPath(name).suffix.lower() in (*WEIGHTS, *TEXTS) and not TRAINING.fullmatch(name)
+    """Whether a file of this name may be a part of a checkpoint."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in (*WEIGHTS, *TEXTS) and not TRAINING.fullmatch(path.name)
 
 
 def is_hidden(name: str) -> bool:
@@ -58,12 +63,11 @@ def checkpoint_folder(folder: Path) -> Path:
 def places_in(folder: Path) -> Iterator[Path]:
     """The subfolders that are a checkpoint, or have exactly one inside, or hold weights that do not open."""
     for place in sorted(path for path in folder.glob("*/") if not path.name.startswith((".", "models--"))):
-        inner = {path.parent for name in DESCRIPTIONS for path in place.glob(f"*/{name}")}
         if any((place / name).exists() for name in DESCRIPTIONS):
             yield place
-        elif len(inner) == 1:
+        elif len(inner := {path.parent for name in DESCRIPTIONS for path in place.glob(f"*/{name}")}) == 1:
             yield inner.pop()
-        elif any(path.suffix in (*WEIGHTS, ".gguf") for path in place.iterdir()):
+        elif any(path.suffix in SURELY_WEIGHTS for path in place.glob("*")):
             yield place  # opening it says why it does not open
 
 
