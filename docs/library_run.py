@@ -91,7 +91,7 @@ def open_pair(folder: Path) -> Pair:
     """
     checkpoint = open_checkpoint(folder)
     assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
-    kind: Any = architecture(read_library_config(folder), folder.name)[1]
+    kind: Any = architecture(read_library_config(folder), folder)[1]
     library = kind.from_pretrained(folder, attn_implementation="eager").eval()
     require_full_attention(library)
     choose_language(library)

@@ -1,17 +1,34 @@
 """Which models an analysis needs. A page shows the message of the error where an analysis is not offered."""
 
-from model.checkpoints.checkpoint import Loaded
+from model.checkpoints.checkpoint import CheckpointConfig, Loaded
+from model.config.foreign import ForeignConfig
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
+from model.messages import N_
 from model.network.protocols import Reads, Writes
 
 __all__ = [
+    "NO_OUTPUT",
+    "nothing_predicted",
     "require_attention_steps",
     "require_cross_attention",
     "require_masks",
     "require_translation",
     "require_values",
 ]
+
+NO_OUTPUT = N_(
+    "This is an encoder without an output layer. It computes a vector for each token, and predicts no words."
+)
+
+
+def nothing_predicted(config: CheckpointConfig | ForeignConfig) -> ConfigError:
+    """The error for a text in which a model predicts no word: it cannot, or the text has no masked word."""
+    if not getattr(config, "predicts", True):
+        return ConfigError(NO_OUTPUT)
+    if not (mask := getattr(config.tokenizer, "mask", "")):
+        return ConfigError("The model predicts nothing in this text.")
+    return ConfigError("The model predicts nothing in this text. Type {mask} in place of a word.", mask=mask)
 
 
 def require_translation(checkpoint: Loaded) -> Writes:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.availability import require_translation
+from model.analysis.availability import NO_OUTPUT, require_translation
 from model.analysis.streams import Recorded
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
@@ -85,7 +85,9 @@ def logit_lens(
     """
     stack = model.stack("decoder" if translation.written else "encoder")
     positions = predicted_positions(translation) if positions is None else tuple(positions)
-    if not positions or not stack.readout:
+    if not stack.readout:
+        raise ConfigError(NO_OUTPUT)
+    if not positions:
         raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
     tokens = [(translation.written or translation.source)[position] for position in positions]
     ids = torch.tensor([token.id if translation.written else token.candidates[0].id for token in tokens])

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.availability import require_attention_steps
+from model.analysis.availability import nothing_predicted, require_attention_steps
 from model.analysis.importance import all_heads
 from model.config.section import ConfigError
 from model.inference.any_text import AnyCheckpoint, record_text, run_text
@@ -99,7 +99,7 @@ def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) 
     if not places or places != [at for at, token in enumerate(theirs.source) if token.candidates]:
         mask = getattr(checkpoint.config.tokenizer, "mask", "")
         if not mask:
-            raise ConfigError("{name} reads a text and predicts no words. Choose another model.", name=checkpoint.name)
+            raise nothing_predicted(checkpoint.config)
         raise ConfigError("Replace the same word of both texts by {mask}, so that the model guesses it.", mask=mask)
     guesses = [(at, *(run.source[at].candidates[0].id for run in (theirs, ours))) for at in places]
     found = next(((at, (their, own)) for at, their, own in guesses if their != own), None)

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.availability import nothing_predicted
 from model.analysis.importance import all_heads
 from model.checkpoints.checkpoint import Loaded
-from model.config.section import ConfigError
 from model.decoding.decoder_state import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.padding import padded_for
@@ -161,9 +161,7 @@ def require_outcome(checkpoint: Loaded, translation: Translation) -> Outcome:
     assert isinstance(model, PredictsMasked)
     if any(token.candidates for token in translation.source):
         return GuessedWords(model, translation)
-    if mask := getattr(checkpoint.config.tokenizer, "mask", ""):
-        raise ConfigError("The model guesses nothing in this text. Replace a word by {mask}.", mask=mask)
-    raise ConfigError("{name} reads a text and writes nothing. Choose a model that writes.", name=checkpoint.name)
+    raise nothing_predicted(checkpoint.config)
 
 
 @torch.inference_mode()

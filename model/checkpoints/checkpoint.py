@@ -31,6 +31,7 @@ from model.messages import Message
 from model.network.classifier import Classifier
 from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
+from model.safety.folder_files import places_in
 from model.safety.json_files import read_small_json
 from model.safety.sizes import require_plausible_sizes
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
@@ -45,6 +46,7 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointError",
     "ClassifierCheckpoint",
+    "Unused",
     "at_snapshot",
     "checkpoint_name",
     "find_checkpoints",
@@ -132,6 +134,18 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unused:
+    """What is in the folder of a checkpoint and is not used by its model."""
+
+    files: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+    head: str = ""  # the class that config.json names, where the model opens without what this class adds to it
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.tensors or self.head)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Loaded:
     """A loaded checkpoint. Its model is in evaluation mode."""
 
@@ -140,6 +154,7 @@ class Loaded:
     model: Reads
     tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
     finding: Message | None = None  # what is not finite in the model, see `model/inference/findings.py`
+    unused: Unused = Unused()
 
     @property
     def name(self) -> str:
@@ -297,14 +312,13 @@ def checkpoint_name(folder: Path) -> str:
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name → folder of every checkpoint directly inside the given folders. The first checkpoint of a name counts.
+    """Name → folder of every checkpoint inside the given folders, see `places_in`. The first one of a name counts.
 
-    A checkpoint has a `config.json` or a `headlight.toml`. In a folder with the layout of Hugging Face's cache, the
-    snapshot that changed last counts.
+    In a folder with the layout of Hugging Face's cache, the snapshot that changed last counts.
     """
     found: dict[str, Path] = {}
     for folder in folders:
         cached = sorted(folder.glob(f"models--*/snapshots/*/{CONFIG}"), key=lambda path: -path.lstat().st_mtime)
-        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *sorted(folder.glob(f"*/{DESCRIPTION}")), *cached):
-            found.setdefault(checkpoint_name(config.parent), config.parent)
+        for place in (*places_in(folder), *(config.parent for config in cached)):
+            found.setdefault(checkpoint_name(place), place)
     return found

@@ -9,6 +9,8 @@ from model.checkpoints.description_file import UNKNOWN
 from model.checkpoints.found_vocabulary import find_vocabulary
 from model.checkpoints.tutorials import recognise_tutorial
 from model.files import CheckpointError
+from model.safety.folder_files import is_kept, require_whole_files
+from model.safety.refusals import why_no_checkpoint
 from model.safety.torch_files import SavedFile, read_saved_file
 
 __all__ = [
@@ -31,7 +33,11 @@ WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 def has_only_weights(folder: Path) -> bool:
     """Whether a folder has weights and nothing that describes them."""
     described = any((folder / name).is_file() for name in (CONFIG, DESCRIPTION))
-    return not described and folder.is_dir() and any(path.suffix in WEIGHTS for path in folder.iterdir())
+    return not described and folder.is_dir() and any(is_weights(path) for path in folder.iterdir())
+
+
+def is_weights(path: Path) -> bool:
+    return path.suffix in WEIGHTS and is_kept(path.name) and path.is_file()
 
 
 def recognised(folder: Path) -> Mapping[str, Any] | None:
@@ -65,18 +71,14 @@ def require_recognised(folder: Path) -> Mapping[str, Any]:
         CheckpointError: also if no layout fits. The message says what to do.
     """
     if (values := recognised(folder)) is None:
-        raise CheckpointError(
-            "The names of the weights of {folder} are not those of a tutorial that Headlight knows. Describe them in a "
-            "{description}; docs/own_models.md shows how.",
-            folder=folder.name,
-            description=DESCRIPTION,
-        )
+        raise CheckpointError(why_no_checkpoint(folder.name, [path.name for path in folder.iterdir()]))
     return values
 
 
 def require_described(folder: Path) -> None:
     """Raises CheckpointError if a folder has weights and no description. The message says how to write one."""
     if has_only_weights(folder):
+        require_whole_files(folder)
         require_recognised(folder)
         raise CheckpointError(
             "{folder} has weights, but no {description}. Headlight knows the names of these weights. Write the file "
@@ -93,7 +95,7 @@ def weights_in(folder: Path) -> Path:
     Raises:
         CheckpointError: there is none, or there are several.
     """
-    files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS and path.is_file())
+    files = sorted(path for path in folder.iterdir() if is_weights(path))
     if len(files) == 1:
         return files[0]
     if not files:

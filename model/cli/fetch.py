@@ -1,9 +1,11 @@
 """`python -m model fetch`: download a checkpoint from the Hugging Face Hub."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from model.cli.arguments import Commands
+from model.cli.resolve import few
 from model.config.paths import folder_for_new
 from model.inference.opening import read_any_config
 
@@ -22,6 +24,8 @@ def add_parser(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> None:
     from model.foreign.fetch import fetch
 
-    folder = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
-    config = read_any_config(folder)
-    print(f"{args.repository} is in {folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
+    fetched = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
+    if fetched.left_out:
+        print(f"Left out: {few(fetched.left_out)}", file=sys.stderr)
+    config = read_any_config(fetched.folder)
+    print(f"{args.repository} is in {fetched.folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")

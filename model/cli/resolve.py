@@ -8,7 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Loaded, find_checkpoints
+from model.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    ClassifierCheckpoint,
+    Loaded,
+    Unused,
+    find_checkpoints,
+)
 from model.config.foreign import ForeignSizes, is_foreign
 from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
@@ -21,9 +28,11 @@ from model.text.cleaning import cleaning_note
 __all__ = [
     "USUAL_BEAM",
     "classifier_of",
+    "few",
     "folder_at",
     "note",
     "note_cleaning",
+    "note_unused",
     "own_folder_at",
     "refuse",
     "require_training_packages",
@@ -36,6 +45,7 @@ __all__ = [
 
 AnyCheckpoint = TypeVar("AnyCheckpoint", Checkpoint, ClassifierCheckpoint, Checkpoint | ClassifierCheckpoint)
 USUAL_BEAM = 5
+MOST_NAMES = 5  # of files or weights in a line
 SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options that need --sample
 TRAINING_PACKAGES = ("accelerate", "filelock", "sacremoses")  # the extra `training` of pyproject.toml
 
@@ -100,6 +110,20 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
     return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
 
 
+def note_unused(unused: Unused) -> None:
+    """Name on the standard error what is in the folder of a checkpoint and is not used."""
+    if unused.tensors:
+        added = f" that {unused.head} adds" if unused.head else ""
+        print(f"Weights{added} are not used: {few(unused.tensors)}", file=sys.stderr)
+    if unused.files:
+        print(f"Files are not used: {few(unused.files)}", file=sys.stderr)
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
 def translator_of(args: argparse.Namespace) -> Checkpoint:
     """The checkpoint that the arguments name, see `with_note`."""
     device = str(pick_device(getattr(args, "device", "cpu")))
@@ -114,9 +138,10 @@ def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
 
 
 def with_note(checkpoint: AnyCheckpoint) -> AnyCheckpoint:
-    """The checkpoint; what is not finite in it is noted on the standard error."""
+    """The checkpoint; what is not finite in it, and what of its folder is not used, is noted on the standard error."""
     if checkpoint.finding:
         note(checkpoint.finding)
+    note_unused(checkpoint.unused)
     return checkpoint
 
 

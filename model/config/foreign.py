@@ -82,6 +82,7 @@ class ForeignConfig:
     model: ForeignSizes | ModelConfig
     tokenizer: ForeignTexts
     values: Mapping[str, object]  # the unchanged config.json
+    predicts: bool = True  # False for an encoder without an output layer
     figures: Mapping[str, float] = field(default_factory=dict)
     generation: GenerationSettings = field(default_factory=GenerationSettings)  # known when the model is loaded
     notes: tuple[str, ...] = ()  # what a visitor should know about the files, each a `Message`
@@ -97,9 +98,9 @@ class ForeignConfig:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether `config.json` belongs to `transformers`, which names a model type; False where it cannot be read."""
+    """Whether `config.json` is not one of ours, which names its format; False where it cannot be read."""
     try:
         values = read_small_json(folder / "config.json")
     except (OSError, ValueError):
         return False
-    return isinstance(values, dict) and "model_type" in values and "format" not in values
+    return isinstance(values, dict) and "format" not in values

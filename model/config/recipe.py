@@ -10,6 +10,7 @@ from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierCon
 from model.config.run import TrainConfig
 from model.config.section import ConfigError, require
 from model.config.tokenizer import TokenizerConfig
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
 __all__ = ["Recipe", "load_recipe"]
 
@@ -153,8 +154,8 @@ def load_recipe(name: str) -> Recipe:
             bundled=bundled,
         )
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        values = tomllib.loads(read_text(path, max_bytes=MAX_CONFIG_BYTES))
+    except ValueError as error:
         raise ConfigError("{path} is not valid TOML: {error}", path=path.name, error=error) from error
     missing = {"tokenizer", "train", "model"} - set(values)
     require(

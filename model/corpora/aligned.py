@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.corpora.corpora import CorpusError
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
 __all__ = ["ALIGNED", "AlignedPair", "Links", "cooccurrence", "error_rate", "read_aligned"]
 
@@ -44,7 +45,7 @@ def read_aligned(source: str, target: str, folder: Path = ALIGNED) -> tuple[Alig
     if not path.exists() and other.exists():
         return tuple(pair.turned() for pair in read_aligned(target, source, folder))
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path, max_bytes=MAX_CONFIG_BYTES).splitlines()
     except (OSError, ValueError) as error:
         raise CorpusError(
             "No sentences of {source} and {target} are aligned in {folder}/.",

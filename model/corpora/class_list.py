@@ -14,6 +14,7 @@ from pathlib import Path
 from model.config.section import ConfigError
 from model.corpora.chinese import simplified
 from model.corpora.overlap import canonical
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
 __all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]
 
@@ -62,7 +63,7 @@ def read_class_list(source: str, target: str, *, folder: Path = CLASS_LISTS) -> 
             target=target,
             available=available,
         )
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = read_text(path, max_bytes=MAX_CONFIG_BYTES).splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return [
         ClassSentence(

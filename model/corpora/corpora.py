@@ -7,7 +7,6 @@ Most corpora are folders `<data-dir>/<corpus>/` or `<data-dir>/<corpus>/raw/` wi
 Sentences of the lists in `model/corpora/class_lists/` are removed from the training part of every corpus.
 """
 
-import codecs
 import gzip
 import os
 import shutil
@@ -22,6 +21,8 @@ from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
 from model.messages import MessageError
+from model.safety.errors import first_line
+from model.safety.json_files import decoded
 from model.text.cleaning import clean
 
 __all__ = [
@@ -84,23 +85,16 @@ def iterate_lines(path: Path) -> Iterator[str]:
     Raises:
         CorpusError: the file is missing, empty, incomplete or not UTF-8.
     """
-    position, empty = 0, True
+    empty = True
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             # Only line feeds end a line: str.splitlines() also splits at characters that occur inside sentences.
-            for raw in file:
-                text = raw.removeprefix(codecs.BOM_UTF8) if position == 0 else raw
-                line = text.decode().removesuffix("\n").rstrip("\r")
-                position, empty = position + len(raw), empty and not line.strip()
+            for number, raw in enumerate(file, start=1):
+                line = decoded(raw, f"{path}, line {number}").removesuffix("\n").rstrip("\r")
+                empty = empty and not line.strip()
                 yield line
-    except UnicodeDecodeError as error:
-        start = position + error.start
-        raise CorpusError(
-            "{path} is not UTF-8: byte {start} is {byte}.",
-            path=path,
-            start=start,
-            byte=f"{error.object[error.start]:#04x}",
-        ) from error
+    except ValueError as error:
+        raise CorpusError(first_line(error)) from error
     except (EOFError, OSError, zlib.error) as error:
         raise CorpusError(
             "{path} cannot be read as gzip ({error}). Download it again.", path=path, error=error

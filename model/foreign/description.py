@@ -9,6 +9,7 @@ from model.config.foreign import ForeignConfig, ForeignSizes, Task
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.known_config import texts_of
+from model.foreign.readable import readable
 from model.foreign.sizes import claimed_positions, classes_of
 from model.messages import Message
 from model.safety.errors import first_line
@@ -23,18 +24,21 @@ def read_foreign_config(folder: Path) -> ForeignConfig:
     Raises:
         CheckpointError: the library does not know the family, or Headlight cannot show it.
     """
-    return describe(folder, read_library_config(folder))
+    with readable(folder) as copy:
+        return describe(copy, read_library_config(copy))
 
 
 def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
-    task, kind = architecture(config, folder.name)
+    """What the files of a `readable` folder say."""
+    task, kind = architecture(config, folder)
     require_attention(config, folder.name)
-    texts = texts_of(folder)
+    texts, fills = texts_of(folder), fills_gaps(kind)
     return ForeignConfig(
         family=str(config.model_type),
         task=task,
         model=claimed_sizes(config, task, folder.name),
-        tokenizer=texts if fills_gaps(kind) else replace(texts, mask=""),
+        tokenizer=texts if fills else replace(texts, mask=""),
+        predicts=task != "reading" or fills,
         values=config.to_diff_dict(),
     )
 

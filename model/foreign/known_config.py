@@ -4,8 +4,10 @@ The library takes three seconds and 150 MB. A list of checkpoints needs it only 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
 from model.safety.json_files import read_small_json
@@ -87,13 +89,13 @@ def sizes_in(values: Mapping[str, object], known: Known) -> ForeignSizes | None:
 
 def texts_of(folder: Path, task: Task = "reading") -> ForeignTexts:
     """The languages and the mask token, if the tokenizer's settings name them. Only a reader uses a mask token."""
-    try:
-        values = read_small_json(folder / "tokenizer_config.json")
-    except (OSError, ValueError):
-        return ForeignTexts()
+    values: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        with suppress(OSError, ValueError, TypeError):
+            values |= read_small_json(folder / name)
 
     def first(*keys: str) -> str:
-        found = (values.get(key) if isinstance(values, dict) else None for key in keys)
+        found = (values.get(key) for key in keys)
         texts = (value.get("content") if isinstance(value, dict) else value for value in found)
         return next((text for text in texts if isinstance(text, str)), "")
 

@@ -16,16 +16,17 @@ import torch
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, Unused
 from model.config.foreign import Task
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.files import CheckpointError
-from model.foreign.architecture import architecture
+from model.foreign.architecture import architecture, classifies, named_class, quantized
 from model.foreign.chat_template import template_of
 from model.foreign.description import describe, read_library_config
 from model.foreign.generation import settings_of
 from model.foreign.language_model import ForeignLanguageModel
+from model.foreign.readable import readable
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.segments import segments_of
 from model.foreign.sizes import labels_of
@@ -57,10 +58,11 @@ def open_foreign(
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others, or the model takes too much memory.
     """
-    require_bounded_tokenizer(folder)
-    config, tokenizer = read_library_config(folder), read_tokenizer(folder)
-    with OPENING, quiet():
-        return open_alone(folder, config, tokenizer, device=device, max_bytes=max_bytes)
+    with readable(folder) as copy:
+        require_bounded_tokenizer(copy)
+        config, tokenizer = read_library_config(copy), read_tokenizer(copy)
+        with OPENING, quiet():
+            return replace(open_alone(copy, config, tokenizer, device=device, max_bytes=max_bytes), path=folder)
 
 
 @contextmanager
@@ -80,11 +82,13 @@ def quiet() -> Iterator[None]:
 def open_alone(
     folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerBase, *, device: str, max_bytes: int | None
 ) -> Checkpoint | ClassifierCheckpoint:
-    described, (task, kind) = describe(folder, config), architecture(config, folder.name)
+    described, (task, kind) = describe(folder, config), architecture(config, folder)
     header = read_header(folder)
+    if any(name.endswith(".qweight") for name in header.shapes):  # older files of GPTQ do not say so in config.json
+        raise quantized(folder.name, "GPTQ")
     numbers = require_matching_weights(lambda: kind(config), read_config_json(folder), header, folder.name)
     require_memory(numbers, folder.name, max_bytes)
-    model = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
+    model, surplus = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
     try:
         choose_language(model)
         wrapped = wrap(model, task, tokenizer)
@@ -111,9 +115,12 @@ def open_alone(
     settings = settings_of(model.generation_config if model.can_generate() else None)
     known = replace(described, model=wrapped.config, tokenizer=texts, generation=settings)
     ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()
+    unused = Unused(
+        tensors=surplus, head=named_class(config) if surplus and named_class(config) != kind.__name__ else ""
+    )
     if isinstance(ready, ForeignClassifier):
-        return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
-    return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
+        return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair, unused=unused)
+    return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair, unused=unused)
 
 
 def placement(device: str, gpus: int) -> dict[str, Any]:
@@ -125,7 +132,12 @@ def placement(device: str, gpus: int) -> dict[str, Any]:
 
 def load_model(
     folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig, placed: Mapping[str, Any]
-) -> PreTrainedModel:
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """The model, and the names of weights in the files that it does not use.
+
+    Raises:
+        CheckpointError: weights are missing, or have another shape.
+    """
     try:
         loaded: Any = kind.from_pretrained(
             folder,
@@ -140,8 +152,8 @@ def load_model(
             "The weights of {folder} cannot be loaded: {problem}", folder=folder.name, problem=first_line(error)
         ) from error
     model, report = loaded
-    # A pooler belongs to a task that is not shown here.
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    # Only a classifier reads the pooler's vector.
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name or classifies(kind))
     wrong = [*missing, *(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])]
     if wrong:
         few: str = ", ".join(wrong[:3])
@@ -151,7 +163,7 @@ def load_model(
             "The weights of {folder} do not fit: {few} is missing or has another shape.", folder=folder.name, few=few
         )
     assert isinstance(model, PreTrainedModel)
-    return model
+    return model, tuple(sorted(report["unexpected_keys"]))
 
 
 def choose_language(model: PreTrainedModel) -> None:

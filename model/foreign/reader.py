@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from model.config.section import ConfigError
 from model.foreign.architecture import fills_gaps
 from model.foreign.base import ForeignModel
 from model.foreign.segments import Segments
@@ -24,10 +23,6 @@ class ForeignReader(ForeignModel):
         Raises:
             ConfigError: the model needs more than token ids, or its attention cannot be recorded.
         """
-        if model.config.is_encoder_decoder:
-            raise ConfigError(
-                "{model_type} has a decoder. A reader must be an encoder only.", model_type=model.config.model_type
-            )
         super().__init__(model, run_once, ("encoder",))
         self.pad_id, self.segments = pad_id, segments
 

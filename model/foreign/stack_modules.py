@@ -172,7 +172,7 @@ def norms_of(layer: nn.Module, norms: Norms) -> NormModules:
 def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> EmbeddingModules:
     """The modules before the first layer. `parent` contains the layers."""
     owner: Any = model
-    if model.config.is_encoder_decoder:
+    if model.config.is_encoder_decoder or type(model).__name__.endswith("EncoderModel"):  # T5EncoderModel
         owner = model.get_encoder() if stack == "encoder" else model.get_decoder()
     tokens = owner.get_input_embeddings() if hasattr(owner, "get_input_embeddings") else owner.embed_tokens  # FSMT
     container = parent_of(model, tokens)

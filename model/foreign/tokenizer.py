@@ -10,6 +10,7 @@ from model.config.section import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
 from model.text.panic import TokenizerPanicError, panics_as_errors
+from model.text.shown_bytes import is_bytes, shown_bytes, whole_characters
 from model.text.words import short_parts
 
 __all__ = ["ForeignTokenizer", "frame"]
@@ -97,10 +98,19 @@ class ForeignTokenizer:
 
 def reading(vocabulary: Collection[str]) -> Reading:
     """How to read the tokens of a vocabulary: the most frequent mark decides."""
+    if {piece for piece in vocabulary if len(piece) == 1} == {chr(byte) for byte in range(256)}:
+        return single_byte
     marks = {"▁": marked_space, "Ġ": byte_level, "##": word_piece}
     counts = {mark: sum(piece.startswith(mark) and piece != mark for piece in vocabulary) for mark in marks}
     most = max(counts, key=lambda mark: counts[mark])
     return marks[most] if counts[most] else plain
+
+
+def single_byte(piece: str) -> tuple[str, bool]:
+    """ByT5 (Xue et al. 2022): the character with the number of a byte stands for this byte."""
+    if len(piece) > 1:
+        return piece, False
+    return shown_bytes(piece.encode("latin-1")).removeprefix(" "), piece == " "
 
 
 def plain(piece: str) -> tuple[str, bool]:
@@ -111,7 +121,7 @@ def plain(piece: str) -> tuple[str, bool]:
 def marked_space(piece: str) -> tuple[str, bool]:
     """SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte."""
     if byte := re.fullmatch("<0x([0-9A-F]{2})>", piece):
-        return f"⟨{byte[1]}⟩", False
+        return shown_bytes(bytes.fromhex(byte[1])), False
     return piece.lstrip("▁").replace("▁", " "), piece.startswith("▁")
 
 
@@ -120,11 +130,7 @@ def byte_level(piece: str) -> tuple[str, bool]:
     values = byte_of_character()
     if any(character not in values for character in piece):
         return piece, False
-    raw = bytes(values[character] for character in piece)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return f"⟨{raw.hex(' ').upper()}⟩", False
+    text = shown_bytes(bytes(values[character] for character in piece))
     return text.removeprefix(" "), text.startswith(" ")
 
 
@@ -152,12 +158,17 @@ def encoded_by(backend: Any, text: str) -> Any:
 
 def find_offsets(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Start and end of each piece in a text. A piece that the tokenizer has changed gets no width."""
-    found, position = [], 0
-    for piece in pieces:
-        start = text.find(piece, position) if piece else -1
+    found: list[tuple[int, int]] = []
+    position, part = 0, ""
+    for number, piece in enumerate(pieces, start=1):
+        part = whole_characters(part + piece)
+        if is_bytes(part) and number < len(pieces):
+            continue  # the bytes of one character have one place
+        start = text.find(part, position) if part else -1
         if start >= 0:
-            position = start + len(piece)
-        found.append((start, position) if start >= 0 else (position, position))
+            position = start + len(part)
+        found += [(start, position) if start >= 0 else (position, position)] * (number - len(found))
+        part = ""
     return tuple(found)
 
 

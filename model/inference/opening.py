@@ -3,7 +3,7 @@
 That library is imported only for its own folders.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from model.checkpoints.checkpoint import (
     CheckpointConfig,
     CheckpointError,
     ClassifierCheckpoint,
+    Loaded,
     load_checkpoint,
     load_classifier,
     read_config,
@@ -34,6 +35,8 @@ from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
 from model.network.protocols import Writes
 from model.safety.errors import first_line
+from model.safety.folder_files import checkpoint_folder, require_whole_files, unused_files
+from model.safety.weight_files import files_of_weights
 from model.trace import tracing, untraced
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
@@ -52,7 +55,7 @@ def read_any_config(folder: Path) -> AnyConfig:
         CheckpointError: a file is missing or damaged, or the model cannot be shown.
     """
     with readable_errors(folder):
-        require_described(folder)
+        folder = described_folder(folder)
         if (folder / DESCRIPTION).exists():
             return (read_decoder if is_decoder(folder) else read_description)(folder)
         if is_foreign(folder):
@@ -79,11 +82,24 @@ def open_checkpoint(
             memory.
     """
     with readable_errors(folder), untraced():
-        return examined(load_any(folder, device=device, max_bytes=max_bytes))
+        folder = described_folder(folder)
+        checkpoint = examined(load_any(folder, device=device, max_bytes=max_bytes))
+        return replace(checkpoint, unused=replace(checkpoint.unused, files=unused_files(folder, read_by(checkpoint))))
+
+
+def described_folder(folder: Path) -> Path:
+    """The folder, or its only subfolder with a checkpoint.
+
+    Raises:
+        CheckpointError: there is none, or a file in it is a pointer to another file.
+    """
+    require_described(folder)
+    folder = checkpoint_folder(folder)
+    require_whole_files(folder)
+    return folder
 
 
 def load_any(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
-    require_described(folder)
     if (folder / DESCRIPTION).exists():
         described = open_decoder if is_decoder(folder) else open_state_dict
         return described(folder, device=device, max_bytes=max_bytes)
@@ -94,6 +110,13 @@ def load_any(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint 
     if read_config(folder).task == "classification":
         return load_classifier(folder, device=device)
     return load_checkpoint(folder, device=device)
+
+
+def read_by(checkpoint: Loaded) -> Collection[str]:
+    """The names of the files of weights of a checkpoint, and of the files that its description names."""
+    if (checkpoint.path / DESCRIPTION).exists():
+        return {value for value in read_values(checkpoint.path).values() if isinstance(value, str)}
+    return {path.name for path in files_of_weights(checkpoint.path)}
 
 
 def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:

@@ -1,19 +1,47 @@
 """Text and JSON from outside, read up to a number of bytes and a depth."""
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
 
 from model.messages import Message
 
-__all__ = ["MAX_CONFIG_BYTES", "MAX_INDEX_BYTES", "MAX_VOCABULARY_BYTES", "read_json", "read_small_json", "read_text"]
+__all__ = [
+    "MAX_CONFIG_BYTES",
+    "MAX_INDEX_BYTES",
+    "MAX_VOCABULARY_BYTES",
+    "decoded",
+    "read_json",
+    "read_small_json",
+    "read_text",
+]
 
 MAX_CONFIG_BYTES, MAX_INDEX_BYTES, MAX_VOCABULARY_BYTES = 1 << 20, 8 << 20, 40 << 20
 MAX_DEPTH = 64  # of nested lists and objects
 
 
+def decoded(content: bytes, name: str) -> str:
+    """The text in a file from outside. A byte order mark is left out, and a Windows line end becomes a line feed.
+
+    Args:
+        content: UTF-8.
+        name: Of the file, for the message.
+
+    Raises:
+        ValueError: it is UTF-16, or another encoding.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content[:2]:
+        raise ValueError(Message("{file} is UTF-16 text. Save it as UTF-8, and open it again.", file=name))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(Message("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=name)) from None
+    return text.replace("\r\n", "\n")
+
+
 def read_text(path: Path, *, max_bytes: int) -> str:
-    """Read a UTF-8 text file.
+    """Read a UTF-8 text file, see `decoded`.
 
     Args:
         path: Of the file.
@@ -27,7 +55,7 @@ def read_text(path: Path, *, max_bytes: int) -> str:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise ValueError(Message("{file} is larger than {limit} MB.", file=path.name, limit=f"{max_bytes / 1e6:,.0f}"))
-    return content.decode("utf-8")
+    return decoded(content, path.name)
 
 
 def read_json(path: Path, *, max_bytes: int) -> Any:

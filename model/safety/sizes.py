@@ -26,7 +26,7 @@ MAX_MODULES, MAX_NUMBER = 1_000, 10**9
 BYTES_PER_WEIGHT = 4  # in memory, all weights are in single precision
 MAX_RATIO = 1.25  # of a model's weights to those in its files: tied weights are stored once
 SMALL_MODEL = 1 << 26  # weights of a model that may be built before its files are read
-MAX_COMPUTED = 1 << 26  # numbers that a model computes for itself, such as sinusoids
+MAX_COMPUTED = 1 << 26  # numbers that a small model computes for itself, such as sinusoids and masks
 
 
 def read_config_json(folder: Path) -> dict[str, object]:
@@ -133,18 +133,29 @@ def require_matching_weights(
                 shapes=f"{len(header.shapes):,}",
             )
     learned, computed = count_numbers(build, name)
-    if learned > MAX_RATIO * header.num_weights or computed > MAX_COMPUTED:
+    if learned > MAX_RATIO * header.num_weights:
         raise CheckpointError(
             "The configuration of {name} describes {learned} weights, but its files hold {num_weights}.",
             name=name,
-            learned=f"{learned + computed:,}",
+            learned=f"{learned:,}",
             num_weights=f"{header.num_weights:,}",
+        )
+    if computed > max(MAX_COMPUTED, header.num_weights):
+        raise CheckpointError(
+            "The configuration of {name} describes {computed} numbers that the model computes, such as positions and "
+            "masks. The limit for its {num_weights} weights is {limit}. Is max_position_embeddings too large?",
+            name=name,
+            computed=f"{computed:,}",
+            num_weights=f"{header.num_weights:,}",
+            limit=f"{max(MAX_COMPUTED, header.num_weights):,}",
         )
     return learned + computed
 
 
 def count_numbers(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
-    """How many numbers a model learns, and how many it computes for itself. The model takes no memory here.
+    """How many numbers a model learns, and how many it computes for itself; a mask of bytes counts a quarter.
+
+    The model takes no memory here.
 
     Args:
         build: Makes the model.
@@ -156,7 +167,8 @@ def count_numbers(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
     try:
         with torch.device("meta"):
             model = build()
-        return sum(part.numel() for part in model.parameters()), sum(part.numel() for part in model.buffers())
+        computed = sum(part.numel() * part.element_size() for part in model.buffers()) // BYTES_PER_WEIGHT
+        return sum(part.numel() for part in model.parameters()), computed
     except Exception as error:  # wrong sizes fail in a different way in each model
         raise CheckpointError(
             "The configuration of {name} fits no model: {problem}", name=name, problem=first_line(error)

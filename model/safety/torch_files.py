@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.files import CheckpointError
+from model.safety.pickles import why_no_state_dict
 
 __all__ = ["SavedFile", "read_saved_file", "read_state_dict"]
 
@@ -84,9 +85,7 @@ def read_pickle(path: Path) -> object:
     except OSError as error:
         raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
     except Exception as error:  # a pickle may fail in any way; PyTorch refuses what is not a tensor
-        raise CheckpointError(
-            "{path} is damaged, or it contains more than tensors. No code in it was run.", path=path.name
-        ) from error
+        raise CheckpointError(why_no_state_dict(path)) from error
 
 
 def unwrapped(loaded: object, path: Path) -> SavedFile:
@@ -169,6 +168,8 @@ def require_plain(path: Path) -> bool:
             return False
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
+            if any(member.filename.endswith("/constants.pkl") for member in members):
+                raise ValueError("it is a TorchScript program.")
             if any(member.compress_type != zipfile.ZIP_STORED for member in members):
                 raise CheckpointError(
                     "{path} is compressed. Save it again with torch.save, without compression.", path=path.name

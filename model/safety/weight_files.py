@@ -10,9 +10,10 @@ from safetensors import SafetensorError, safe_open
 from model.files import CheckpointError
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_INDEX_BYTES, read_json
+from model.safety.refusals import why_no_weights
 from model.safety.torch_files import read_state_dict
 
-__all__ = ["Header", "read_header"]
+__all__ = ["Header", "files_of_weights", "read_header"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,10 @@ def read_header(folder: Path) -> Header:
         CheckpointError: there are no weights, a file is damaged, or an index names a file outside the folder.
     """
     shapes: dict[str, tuple[int, ...]] = {}
-    files = weight_files(folder, "model.safetensors")
-    for file in files:
+    for file in files_of_weights(folder):
+        if file.suffix == ".bin":
+            shapes |= {name: tuple(tensor.shape) for name, tensor in read_state_dict(file).items()}
+            continue
         try:
             with safe_open(file, framework="np") as opened:
                 shapes |= {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
@@ -46,16 +49,19 @@ def read_header(folder: Path) -> Header:
                 folder=folder.name,
                 error=error,
             ) from error
-    if files:
-        return Header(shapes=shapes)
-    files = weight_files(folder, "pytorch_model.bin")
-    if not files:
-        raise CheckpointError(
-            "{folder} has no weights: it has neither model.safetensors nor pytorch_model.bin.", folder=folder.name
-        )
-    for file in files:
-        shapes |= {name: tuple(tensor.shape) for name, tensor in read_state_dict(file).items()}
     return Header(shapes=shapes)
+
+
+def files_of_weights(folder: Path) -> list[Path]:
+    """The files of a folder's weights: safetensors, or else those of `torch.save`.
+
+    Raises:
+        CheckpointError: there are no weights, or an index is damaged or names a file outside the folder.
+    """
+    files = weight_files(folder, "model.safetensors") or weight_files(folder, "pytorch_model.bin")
+    if not files:
+        raise CheckpointError(why_no_weights(folder.name, sorted(path.name for path in folder.iterdir())))
+    return files
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:
@@ -71,7 +77,7 @@ def weight_files(folder: Path, name: str) -> list[Path]:
         return []
     try:
         names = set(read_json(index, max_bytes=MAX_INDEX_BYTES)["weight_map"].values())
-        inside = all(Path(name).name == name and (folder / name).is_file() for name in names)
+        outside = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             "{index} of {folder} cannot be used: {problem}",
@@ -79,8 +85,11 @@ def weight_files(folder: Path, name: str) -> list[Path]:
             folder=folder.name,
             problem=first_line(error),
         ) from error
-    if not inside:
+    if outside:
         raise CheckpointError(
-            "{index} of {folder} names files that are not in the folder.", index=index.name, folder=folder.name
+            "{index} of {folder} names files that are not in the folder: {files}. Copy them into it.",
+            index=index.name,
+            folder=folder.name,
+            files=", ".join(sorted(outside)[:4]),
         )
     return sorted(folder / name for name in names)

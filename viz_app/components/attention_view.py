@@ -12,6 +12,7 @@ from model.config.kinds import KINDS
 from model.inference.tokens import Token, labelled
 from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
+from model.text.shown_bytes import whole_characters
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t
@@ -153,8 +154,9 @@ def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
         joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
         parts[group] = token.part
     # The space before a rare word can be a separate token.
-    texts = [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
-    return list(map(labelled, texts, parts))
+    if len(joined) < len(tokens):
+        joined = [whole_characters(text).lstrip("␣") or text for text in joined]
+    return list(map(labelled, joined, parts))
 
 
 def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:

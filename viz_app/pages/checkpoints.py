@@ -12,6 +12,7 @@ from viz_app.sections.checkpoints.configuration import show_configuration
 from viz_app.sections.checkpoints.model_card import show_card
 from viz_app.sections.checkpoints.parameters import show_parameters
 from viz_app.sections.checkpoints.training_curves import draw_training_curves
+from viz_app.sections.checkpoints.unused_parts import show_unused_parts
 from viz_app.services import listing
 from viz_app.session.own_checkpoints import own_checkpoints
 from viz_app.widgets import checkpoint_choice
@@ -42,6 +43,7 @@ with messages:
     note_opened(key.name)
 st.header(plain(key.name))
 st.caption(t("This checkpoint is chosen on the left."))
+unused = st.container()
 card, curves, parameters, configuration = tabs(
     {
         "card": t("Model card"),
@@ -63,3 +65,5 @@ if parameters.open:
 if configuration.open:
     with configuration:
         show_configuration(key, config)
+with unused:  # last, because it waits for the model
+    show_unused_parts(key)

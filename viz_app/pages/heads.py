@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.analysis.availability import nothing_predicted
 from model.config.model import RecurrentConfig
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
@@ -60,5 +61,7 @@ if patching.open:
             st.info(read_only)
         elif isinstance(config.model, RecurrentConfig):
             st.info(t("Heads are patched between two translations by a Transformer. Choose a Transformer on the left."))
+        elif not getattr(config, "predicts", True):
+            st.info(plain(worded(nothing_predicted(config))))
         else:
             head_patching(key, config, require_receiver(config))

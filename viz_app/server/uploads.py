@@ -1,23 +1,33 @@
-"""Unpack a visitor's files into the folder of a checkpoint: only known kinds of files, in one folder, up to a limit."""
+"""Unpack a visitor's files into the folder of a checkpoint: the files that `is_kept`, in one folder, up to a limit."""
 
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.messages import Message
+from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept
+from model.safety.refusals import why_no_weights
 
-__all__ = ["WEIGHTS", "unpack"]
+__all__ = ["Unpacked", "unpack"]
 
 MOST_FILES = 200
-KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".txt", ".model", ".spm", ".toml", ".md"}
-WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 CHUNK = 1 << 20  # bytes
 
 
-def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Unpacked:
+    """What `unpack` has written."""
+
+    size: int  # bytes
+    left_out: tuple[str, ...] = ()  # names of the other files
+
+
+def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> Unpacked:
     """Write the files of a checkpoint into a folder. Other files, and files in subfolders, are left out.
 
     Args:
@@ -25,59 +35,34 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
         folder: An empty folder.
         most_mb: The limit for all files together.
 
-    Returns:
-        The number of bytes written.
-
     Raises:
         CheckpointError: the files hold no checkpoint, are too large, or an archive is damaged or names files elsewhere.
     """
     unpacked = [member for name, content in files for member in members_of(name, content, most_mb)]
-    members = [(name, content) for name, content in unpacked if not hidden(name)]
-    depth = 1 if in_one_folder([name for name, _ in members]) else 0
-    written = 0
-    for name, content in members:
-        parts = PurePosixPath(name).parts[depth:]
-        if len(parts) != 1 or PurePosixPath(name).suffix.lower() not in KNOWN:
+    members = {name: content for name, content in unpacked if not is_hidden(name)}
+    home = PurePosixPath(inner_folder(title_of(files), list(members), may_lack_description=True))
+    written, left_out = 0, []
+    for name, content in members.items():
+        path = PurePosixPath(name)
+        if path.parent != home or not is_kept(path.name):
+            left_out.append(str(path.relative_to(home)) if path.is_relative_to(home) else name)
             continue
         try:
-            with (folder / parts[0]).open("wb") as target:
+            with (folder / path.name).open("wb") as target:
                 written += copy(content, target, most=(most_mb << 20) - written)
         except OSError as error:
             raise CheckpointError(
-                "{file} could not be written: {error}", file=parts[0][:60], error=error.strerror
+                "{file} could not be written: {error}", file=path.name[:60], error=error.strerror
             ) from error
-    require_checkpoint_files(folder, [name for name, _ in members])
-    return written
+    if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
+        raise CheckpointError(why_no_weights(title_of(files), list(members)))
+    return Unpacked(size=written, left_out=tuple(left_out))
 
 
-def require_checkpoint_files(folder: Path, names: Sequence[str]) -> None:
-    """Weights without a configuration may be recognised by their names."""
-    if any(path.suffix in WEIGHTS for path in folder.iterdir()):
-        return
-    if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
-        raise no_configuration(names)
-    raise CheckpointError(
-        "These files are not a checkpoint: there are no weights among them. Add a file that ends with {endings}.",
-        endings=", ".join(WEIGHTS),
-    )
-
-
-def no_configuration(names: Sequence[str]) -> CheckpointError:
-    """The error for files without a configuration. It names the place where one may be."""
-    paths = [PurePosixPath(name) for name in names]
-    if archives := [path.name for path in paths if path.suffix.lower() == ".zip"]:
-        return CheckpointError(
-            "These files are not a checkpoint: there is no config.json or headlight.toml among them. The archive "
-            "“{archive}” is inside another archive. Unpack the outer archive first.",
-            archive=archives[0][:60],
-        )
-    if folders := [path.parent for path in paths if path.name in ("config.json", "headlight.toml")]:
-        return CheckpointError(
-            "These files are not a checkpoint: there is no config.json or headlight.toml among them. The folder "
-            "“{folder}” has one. Choose that folder.",
-            folder=str(folders[0])[:60],
-        )
-    return CheckpointError("These files are not a checkpoint: there is no config.json or headlight.toml among them.")
+def title_of(files: Sequence[tuple[str, IO[bytes]]]) -> str:
+    """A name for the files in a message: of their folder or their archive."""
+    top, slash, _ = files[0][0].partition("/") if files else ("", "", "")
+    return top if slash or top.lower().endswith(".zip") else Message("The upload")
 
 
 def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[str, IO[bytes]]]:
@@ -116,11 +101,6 @@ def require_small(name: str, infos: Sequence[zipfile.ZipInfo], most_mb: int) -> 
         )
 
 
-def hidden(name: str) -> bool:
-    """Whether an operating system added this file to an archive."""
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
-
-
 def safe_name(name: str) -> str:
     """The name, if it stays inside the folder.
 
@@ -131,12 +111,6 @@ def safe_name(name: str) -> str:
     if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
         raise CheckpointError("The file “{file}” would be written outside the folder. Nothing was opened.", file=name)
     return str(path)
-
-
-def in_one_folder(names: Sequence[str]) -> bool:
-    """Whether all files are in one folder, as they are after the upload of a folder."""
-    tops = {PurePosixPath(name).parts[0] for name in names}
-    return len(tops) == 1 and all(len(PurePosixPath(name).parts) > 1 for name in names)
 
 
 def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:

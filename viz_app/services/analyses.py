@@ -5,12 +5,12 @@ Results are plain arrays that cannot be changed. They are kept in a memory that 
 
 from collections.abc import Callable
 
-from model.analysis.availability import require_masks
+from model.analysis.availability import nothing_predicted, require_masks
 from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
+from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens, predicted_positions
 from model.analysis.patching import Contrast, contrast, patch_head
 from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
 from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
@@ -102,6 +102,8 @@ def lens_of(
     """
     translation, recording = recorded_translation(key, text, Run(search, forced))
     checkpoint = translator(key)
+    if not predicted_positions(translation):
+        raise nothing_predicted(checkpoint.config)
     tokenizer = checkpoint.tokenizers.target
     return translation, logit_lens(checkpoint.model, tokenizer, translation, recording, positions=positions)
 

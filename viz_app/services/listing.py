@@ -16,12 +16,12 @@ import pandas as pd
 from model.checkpoints.checkpoint import DESCRIPTION, CheckpointError, checkpoint_name, find_checkpoints
 from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
-from model.safety.json_files import MAX_CONFIG_BYTES, read_text
+from model.safety.folder_files import WEIGHTS
+from model.safety.json_files import MAX_CONFIG_BYTES, MAX_INDEX_BYTES, read_text
 from model.safety.weight_files import read_header
 from model.text.vocab import NEW_TOKENS
 from viz_app.content.plain import card
 from viz_app.server.server_state import remembered
-from viz_app.server.uploads import WEIGHTS
 from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
@@ -183,11 +183,14 @@ def model_card(key: CheckpointKey, language: str) -> ModelCard:
     Args:
         key: The key of the checkpoint.
         language: Which translation of the card, such as "ko".
+
+    Raises:
+        ValueError: the file is not UTF-8 text, or it is very large.
     """
     for name in (f"README.{language}.md", "README.md"):
-        with suppress(OSError, UnicodeDecodeError), (Path(key.path) / name).open(encoding="utf-8") as file:
-            text = file.read(LONGEST_CARD + 1)
-            cut = len(text) > LONGEST_CARD
+        with suppress(OSError):
+            whole = read_text(Path(key.path) / name, max_bytes=MAX_INDEX_BYTES)
+            text, cut = whole[:LONGEST_CARD], len(whole) > LONGEST_CARD
             text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
             return ModelCard(text=card(text.partition("\n")[2] if text.startswith("# ") else text), cut=cut)
     return ModelCard(text="", cut=False)
@@ -204,7 +207,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
     if config is None:
         return row
     return row | {
-        "task": config.task,
+        "task": config.task if getattr(config, "predicts", True) else "encoding",
         "family": getattr(config, "family", OUR_FAMILY),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
         "tokens": config.tokenizer.kind,

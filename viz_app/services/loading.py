@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.analysis.learning import list_snapshots, open_snapshot
 from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Unused
 from model.checkpoints.languages import with_languages
 from model.config.foreign import ChatFrame, ForeignConfig
 from model.config.section import ConfigError
@@ -36,6 +36,7 @@ __all__ = [
     "snapshot_groups",
     "snapshot_stack",
     "translator",
+    "unused_parts",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -170,6 +171,15 @@ def can_open(key: CheckpointKey) -> bool:
     except (CheckpointError, ConfigError):
         return False
     return True
+
+
+@remembered()
+def unused_parts(key: CheckpointKey) -> Unused:
+    """What is in the folder of a checkpoint and is not used; nothing where it cannot be loaded."""
+    try:
+        return loaded(key).unused
+    except (CheckpointError, ConfigError):
+        return Unused()
 
 
 @remembered()

@@ -21,6 +21,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
 from model.checkpoints.recognition import has_only_weights
 from model.inference.opening import read_any_config
+from model.safety.folder_files import checkpoint_folder
 from model.safety.sizes import require_memory
 from model.safety.weight_files import read_header
 from viz_app.server.addresses import LOCAL
@@ -28,11 +29,19 @@ from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.temporary import new_folder
-from viz_app.server.uploads import unpack
+from viz_app.server.uploads import Unpacked, unpack
 from viz_app.session.choices import set_choice
 from viz_app.session.descriptions import describe_and_open
 
-__all__ = ["add_copy", "add_folder", "add_upload", "largest_upload", "only_this_computer", "own_checkpoints"]
+__all__ = [
+    "add_copy",
+    "add_folder",
+    "add_upload",
+    "largest_upload",
+    "left_out_of",
+    "only_this_computer",
+    "own_checkpoints",
+]
 
 DISK = DiskSpace(1 << 30)
 MOST = 4  # uploads of a visitor; the oldest is removed first
@@ -41,12 +50,12 @@ MOST = 4  # uploads of a visitor; the oldest is removed first
 class Upload:
     """A folder that is removed when no session holds the object any more."""
 
-    def __init__(self, name: str, fill: Callable[[Path], int], *, most: int) -> None:
+    def __init__(self, name: str, fill: Callable[[Path], Unpacked], *, most: int) -> None:
         """Make a folder and fill it.
 
         Args:
             name: The wanted name of the folder.
-            fill: Writes files into the folder and returns their bytes.
+            fill: Writes files into the folder.
             most: The most bytes that `fill` writes.
 
         Raises:
@@ -60,12 +69,13 @@ class Upload:
         self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
         DISK.reserve(most)  # before anything is written
-        size = 0
+        unpacked = Unpacked(size=0)
         try:
-            size = fill(self.folder)
+            unpacked = fill(self.folder)
         finally:
-            DISK.release(most - size)
-        weakref.finalize(self, DISK.release, size)
+            DISK.release(most - unpacked.size)
+        weakref.finalize(self, DISK.release, unpacked.size)
+        self.left_out = unpacked.left_out
 
 
 @dataclass
@@ -95,6 +105,11 @@ def own_checkpoints() -> dict[str, Path]:
     mine = own()
     uploads = {upload.folder.name: upload.folder for upload in mine.uploads}
     return uploads | {checkpoint_name(folder): folder for folder in mine.folders}
+
+
+def left_out_of(folder: Path) -> tuple[str, ...]:
+    """The names of the files that were left out of this visitor's upload into a folder."""
+    return next((upload.left_out for upload in own().uploads if upload.folder == folder), ())
 
 
 def remove_uploads_of_absent_visitors() -> None:
@@ -150,12 +165,12 @@ def add_copy(name: str, checkpoint: Path, *, without: str, taken: Collection[str
         CheckpointError: the disk is full, or the copy cannot be read.
     """
 
-    def copy(folder: Path) -> int:
+    def copy(folder: Path) -> Unpacked:
         try:
             shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(without))
         except OSError as error:
             raise CheckpointError("{name} could not be stored. The disk may be full.", name=name) from error
-        return size_of(folder)
+        return Unpacked(size=size_of(folder))
 
     keep(name, copy, most=size_of(checkpoint), taken=taken)
 
@@ -164,7 +179,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection[str]) -> None:
+def keep(name: str, fill: Callable[[Path], Unpacked], *, most: int, taken: Collection[str]) -> None:
     if not DISK.has(most):
         remove_uploads_of_absent_visitors()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
@@ -192,15 +207,12 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
         CheckpointError: the folder is not a checkpoint.
     """
     try:
-        folder = Path(text.strip()).expanduser()
-        found = any((folder / name).is_file() for name in ("config.json", "headlight.toml")) or has_only_weights(folder)
+        folder = Path(os.path.abspath(Path(text.strip()).expanduser()))
+        folder = folder if has_only_weights(folder) else checkpoint_folder(folder)
+    except CheckpointError:
+        raise
     except (OSError, RuntimeError, ValueError):  # the name is too long, or the user of "~name" is unknown
-        found = False
-    if not found:
-        raise CheckpointError(
-            "“{folder}” is not a folder with weights, a config.json or a headlight.toml.", folder=text.strip()
-        )
-    folder = Path(os.path.abspath(folder))
+        raise CheckpointError("There is no folder {folder}.", folder=text.strip()) from None
     if checkpoint_name(folder) in taken:
         raise CheckpointError("There is already a checkpoint {name}. Rename the folder.", name=checkpoint_name(folder))
     describe_and_open(folder, lambda: open_folder(folder))

@@ -27,6 +27,7 @@ TASKS = {
     "continuation": N_("continues texts"),
     "reading": N_("reads texts"),
 }
+ENCODES = N_("encoder without an output layer")
 
 
 def checkpoint_picker(listed: Sequence[Listed]) -> None:
@@ -79,7 +80,7 @@ def summary(config: AnyConfig) -> str:
         return t(
             "{family} · {task} · {layers} layers, {heads} heads each",
             family=worded(config.family),
-            task=t(TASKS[config.task]),
+            task=t(TASKS[config.task] if config.predicts else ENCODES),
             layers=layers,
             heads=config.model.num_heads,
         )

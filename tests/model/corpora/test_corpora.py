@@ -34,7 +34,9 @@ def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     [
         ("train.de", b"", r"train\.de is empty"),
         ("train.de", b"\n\n", r"train\.de is empty"),
-        ("train.de", b"Gut\nSchlecht \xff\n", r"train\.de is not UTF-8: byte 13 is 0xff"),
+        ("train.de", b"Gut\nSchlecht \xff\n", r"train\.de, line 2 is not UTF-8 text\. Save it as UTF-8"),
+        ("train.de", "Eins\nZwei\n".encode("utf-16"), r"train\.de, line 1 is UTF-16 text\. Save it as UTF-8"),
+        ("train.de", "Eins\nZwei\n".encode("utf-16-le"), r"train\.de, line 1 is UTF-16 text"),
         ("train.de", b"Eins\n", r"misaligned: 2 lines of en, 1 lines of de"),
         ("train.de.gz", gzip.compress(b"Eins\nZwei\n", mtime=0)[:-6], r"train\.de\.gz cannot be read as gzip"),
         ("train.de.gz", b"Eins\nZwei\n", r"train\.de\.gz cannot be read as gzip"),

@@ -10,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import torch
 from huggingface_hub import close_session, constants
+from safetensors.torch import load_file
 
 from model.cli.main import main
 from model.inference.opening import open_translator
@@ -102,6 +104,8 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     (folder / "README.md").write_text("# A small model\nIts card.\n")
     (folder / "modeling.py").write_text("raise SystemExit('run')\n")
     (folder / "tf_model.h5").write_bytes(b"other weights")
+    (folder / "pytorch_model.bin").write_bytes(b"the same weights again")
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
     server = Hub(folder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
@@ -149,12 +153,35 @@ def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, fetch: Fetch, 
     folder = tmp_path / "small-model"
     assert "bart, translation" in done.stdout
     files = {file.name for file in folder.iterdir() if file.is_file()}
-    assert files == {file.name for file in hub.folder.iterdir()} - {"modeling.py", "tf_model.h5"}
+    assert files == {file.name for file in hub.folder.iterdir()} - {"modeling.py", "tf_model.h5", "pytorch_model.bin"}
+    assert "Left out: modeling.py, pytorch_model.bin, tf_model.h5" in done.stderr
     found, expected = (translate(open_translator(at), "The cat.") for at in (folder, hub.folder))
     assert found.text == expected.text
     asked = len(hub.asked)
     assert fetch(tmp_path).returncode == 0
     assert len(hub.asked) == asked  # what is there is not fetched again
+
+
+def test_weights_of_pytorch_in_several_files_are_fetched(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:
+    state = load_file(hub.folder / "model.safetensors")
+    parts = {name: f"pytorch_model-{i % 2 + 1:05}-of-00002.bin" for i, name in enumerate(state)}
+    for file in set(parts.values()):
+        torch.save({name: tensor for name, tensor in state.items() if parts[name] == file}, hub.folder / file)
+    (hub.folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": parts}))
+    for name in ("model.safetensors", "pytorch_model.bin"):
+        (hub.folder / name).unlink()
+    assert fetch(tmp_path).returncode == 0
+    assert not open_translator(tmp_path / "small-model").unused
+
+
+def test_a_repository_without_weights_that_open_is_refused_before_the_download(
+    hub: Hub, fetch: Fetch, tmp_path: Path
+) -> None:
+    for name in ("model.safetensors", "pytorch_model.bin"):
+        (hub.folder / name).unlink()
+    done = fetch(tmp_path)
+    assert "tf_model.h5 holds weights of TensorFlow" in done.stderr
+    assert not (tmp_path / "small-model").exists()
 
 
 def test_an_interrupted_download_continues_where_it_stopped(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:

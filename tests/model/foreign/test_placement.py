@@ -23,7 +23,7 @@ def opened(folder: Path, **placed: object) -> tuple[PreTrainedModel, Translation
     """The model as it was loaded, and a translation by it."""
     whole = open_translator(folder)
     config = AutoConfig.from_pretrained(folder)
-    model = load_model(folder, architecture(config, folder.name)[1], config, placed)
+    model, _ = load_model(folder, architecture(config, folder)[1], config, placed)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     wrapped = wrap(model, "translation", tokenizer)
     checkpoint = Checkpoint(

@@ -1,5 +1,6 @@
 """What opens although its configuration names another class, and what the sentence says where nothing opens."""
 
+import codecs
 import importlib
 import json
 import os
@@ -7,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import (
     AutoModel,
@@ -24,7 +28,7 @@ from transformers.utils import logging
 import model.foreign.open as opening
 from docs.foreign_families import family_named
 from docs.small_models import make_family
-from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError, Unused
 from model.config.section import ConfigError
 from model.foreign.attention import attend
 from model.foreign.reader import ForeignReader
@@ -107,6 +111,103 @@ def test_a_pretrained_encoder_opens_as_a_reader(made: Make, title: str, fills: b
     checkpoint = open_translator(folder)
     assert isinstance(checkpoint.model, ForeignReader)
     assert checkpoint.model.fills == fills
+
+
+@pytest.mark.parametrize(
+    ("title", "named", "opened", "left_out"),
+    [
+        ("BERT", "BertForTokenClassification", "BertModel", "classifier.weight"),
+        ("BERT", "BertForQuestionAnswering", "BertModel", "qa_outputs.weight"),
+        ("BERT", "BertForPreTraining", "BertForMaskedLM", "cls.seq_relationship.weight"),
+        ("RoBERTa", "RobertaForMultipleChoice", "RobertaModel", "classifier.weight"),
+        ("DistilBERT", "DistilBertForTokenClassification", "DistilBertModel", "classifier.weight"),
+        ("T5", "T5EncoderModel", "T5EncoderModel", ""),
+        ("T5", "T5ForTokenClassification", "T5EncoderModel", "classifier.weight"),
+        ("mT5", "MT5EncoderModel", "MT5EncoderModel", ""),
+    ],
+)
+def test_a_head_that_is_not_shown_is_left_out_by_name(
+    made: Make, title: str, named: str, opened: str, left_out: str
+) -> None:
+    folder = made(title)
+    getattr(transformers, named).from_pretrained(folder).save_pretrained(folder)
+    checkpoint = open_checkpoint(folder)
+    assert checkpoint.config.task == read_any_config(folder).task == "reading"
+    assert type(checkpoint.model.model).__name__ == opened
+    assert checkpoint.unused.head == (named if left_out else "")
+    assert (left_out in checkpoint.unused.tensors) == bool(left_out)
+    library = getattr(transformers, opened).from_pretrained(folder, attn_implementation="eager")
+    found = translate(checkpoint, TEXT)
+    ids = torch.tensor([[token.id for token in found.source]])
+    with torch.inference_mode():
+        maps = torch.cat(library(input_ids=ids, output_attentions=True).attentions).numpy()
+    np.testing.assert_allclose(found.maps["encoder"], maps, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("title", "changes", "task"),
+    [
+        ("BERT", {"architectures": ["StoryBert"]}, "reading"),
+        ("GPT-2", {"architectures": ["StoryWriter"]}, "continuation"),
+        ("BART", {"architectures": ["StoryTranslator"]}, "translation"),
+        ("BERT classifier", {"architectures": ["MoodBertForSequenceClassification"]}, "classification"),
+        ("BERT", {"architectures": None}, "reading"),
+        ("BERT", {"model_type": None}, "reading"),
+        ("BERT", {"model_type": None, "architectures": None}, "reading"),
+        ("T5", {"model_type": None}, "translation"),
+    ],
+)
+def test_a_folder_is_what_its_weights_are(made: Make, title: str, changes: dict[str, object], task: str) -> None:
+    folder = made(title)
+    values = json.loads((folder / "config.json").read_text()) | changes
+    named = {name: value for name, value in values.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(named))
+    checkpoint = open_checkpoint(folder)
+    assert checkpoint.config.task == read_any_config(folder).task == task
+    assert not checkpoint.unused
+    assert checkpoint.path == folder
+
+
+def test_a_configuration_without_a_family_says_what_to_add(made: Make) -> None:
+    folder = made("GPT-2")
+    (folder / "config.json").write_text('{"n_embd": 32}')
+    with pytest.raises(
+        CheckpointError, match=r'does not say which model it describes\. Add its family, such as "model'
+    ):
+        open_checkpoint(folder)
+
+
+@pytest.mark.parametrize("quantized", ["gptq", "awq", "bitsandbytes"])
+def test_quantized_weights_are_refused_with_the_remedy(made: Make, quantized: str) -> None:
+    folder = made("GPT-2")
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | {"quantization_config": {"quant_method": quantized}}))
+    with pytest.raises(CheckpointError, match=rf"are quantized \({quantized}\).*model\.dequantize\(\)"):
+        open_checkpoint(folder)
+
+
+def test_weights_without_a_place_are_named_and_a_classifier_without_its_pooler_is_refused(made: Make) -> None:
+    folder = made("BERT classifier")
+    weights = load_file(folder / "model.safetensors")
+    save_file({**weights, "bert.more": torch.ones(2)}, folder / "model.safetensors", metadata={"format": "pt"})
+    assert open_checkpoint(folder).unused == Unused(tensors=("bert.more",))
+    fewer = {name: tensor for name, tensor in weights.items() if "pooler" not in name}
+    save_file(fewer, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"do not fit: bert\.pooler\.dense"):
+        open_checkpoint(folder)
+
+
+def test_texts_with_a_byte_order_mark_open_as_without(made: Make) -> None:
+    folder = made("BERT")
+    expected = translate(open_translator(folder), TEXT)
+    for path in folder.glob("*.json"):
+        path.write_bytes(codecs.BOM_UTF8 + path.read_bytes().replace(b"\n", b"\r\n"))
+    found = translate(open_translator(folder), TEXT)
+    assert [token.text for token in found.source] == [token.text for token in expected.source]
+    np.testing.assert_array_equal(found.maps["encoder"], expected.maps["encoder"])
+    (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text("utf-8-sig"), encoding="utf-16")
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json is UTF-16 text\. Save it as UTF-8"):
+        open_checkpoint(folder)
 
 
 def test_attention_refuses_unknown_arguments() -> None:

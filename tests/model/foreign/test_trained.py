@@ -17,6 +17,7 @@ from model.analysis.anatomy import anatomy, derive
 from model.analysis.contributions import choice_of_token, contributions
 from model.analysis.influence import influence
 from model.analysis.lens import logit_lens
+from model.checkpoints.checkpoint import Unused
 from model.config.section import ConfigError
 from model.inference.opening import open_translator
 from model.inference.translate import translate
@@ -32,6 +33,8 @@ def test_a_trained_bert_is_shown_exactly() -> None:
     checkpoint = open_translator(folder)
     assert checkpoint.config.task == "reading"
     assert not getattr(checkpoint.config.tokenizer, "mask", "")  # it cannot guess what is masked
+    assert not getattr(checkpoint.config, "predicts", True)
+    assert checkpoint.unused == Unused(files=("1_Pooling/config.json",))
     library = AutoModel.from_pretrained(folder, attn_implementation="eager")
     text = "A small brown dog isn't running; zyzzyvas!"
     ids = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")["input_ids"]

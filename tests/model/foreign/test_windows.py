@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def masks_of_library(folder: Path, ids: list[int]) -> NDArray[np.bool_]:
     """The masks that the library hands to its own attention, layer by layer, (L, T, T)."""
-    kind: Any = architecture(read_library_config(folder), folder.name)[1]
+    kind: Any = architecture(read_library_config(folder), folder)[1]
     library = kind.from_pretrained(folder, attn_implementation="eager").eval()
     found: list[NDArray[np.bool_]] = []
 

@@ -1,12 +1,14 @@
 """Every page with checkpoints that we did not train: those of `transformers`, of each of their three tasks."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from transformers import BertForTokenClassification
 
 from docs.foreign_families import family_named
 from docs.small_models import make_family
@@ -48,6 +50,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings.write_text(json.dumps(json.loads(settings.read_text()) | own))
     damaged = make_folder(root / "small-damaged", "gpt2") / "model.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:-1000])
+    tokens = make_folder(root / "small-encoder", "bert")
+    BertForTokenClassification.from_pretrained(tokens).save_pretrained(tokens)
+    (tokens / "optimizer.pt").write_bytes(b"state")
     make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
 
@@ -102,6 +107,37 @@ def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: Ope
     assert app.selectbox(key="into_language").value == "zho_Hans"
 
 
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        *(("inside", {"inside_tab": name}) for name in ("layers", "why")),
+        *(("heads", {"heads_tab": name}) for name in ("board", "paste")),
+        ("translate", {}),
+        ("masks", {}),
+    ],
+)
+def test_an_encoder_without_an_output_layer_is_asked_for_no_mask(
+    open_with: OpenApp, page: str, query: dict[str, str]
+) -> None:
+    app = open_with(page, "encoder", **query)
+    texts = [*app.info, *app.caption, *app.markdown]
+    said = " ".join([*(element.value for element in texts), *(field.label for field in app.text_input)])
+    assert not re.search("mask token|in place of a word|guess", said)
+    if "inside_tab" in query or "heads_tab" in query:
+        assert "encoder without an output layer" in said
+    assert any("bert · encoder without an output layer" in element.value for element in app.sidebar.caption)
+
+
+def test_the_page_checkpoints_names_what_is_not_used(open_with: OpenApp) -> None:
+    app = open_with("checkpoints", "encoder")
+    (line,) = (place for place in app.expander if place.label.startswith("Not used"))
+    assert line.label == "Not used: 1 file and 2 tensors"
+    assert [code.value for code in line.code] == ["classifier.bias\nclassifier.weight", "optimizer.pt"]
+    assert "BertForTokenClassification" in line.markdown[0].value
+    assert app.dataframe[0].value.set_index("checkpoint")["task"]["small-encoder"] == "encoding"
+    assert not any(place.label.startswith("Not used") for place in open_with("checkpoints", "gpt2").expander)
+
+
 PAGES = ("translate", "steps", "inside", "positions", "masks", "heads", "checkpoints")
 REFUSED = {("steps", "bert"), ("positions", "t5")}
 
@@ -143,7 +179,7 @@ def test_a_masked_word_is_predicted(open_with: OpenApp) -> None:
     assert html(app).count('class="hl-tip"') == 1  # the ten candidates of the one masked token
 
 
-@pytest.mark.parametrize(("family", "said"), [("bert", "Replace a word by"), ("gpt2", "")])
+@pytest.mark.parametrize(("family", "said"), [("bert", r"in place of a word"), ("gpt2", "")])
 def test_the_board_says_why_it_measures_no_head(open_with: OpenApp, family: str, said: str) -> None:
     captions = [one.value for one in open_with("heads", family).caption]
     reasons = [one for one in captions if "is not measured here" in one]

@@ -176,7 +176,7 @@ def test_a_reader_without_a_masked_token_says_what_to_type(
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
     app = open_app("inside", checkpoint="small-bert", text="The cat sat on the mat.", inside_tab=tab)
-    assert "Type a mask token" in app.info[0].value
+    assert r"Type \<mask\> in place of a word" in app.info[0].value
     assert not charts(app)
 
 

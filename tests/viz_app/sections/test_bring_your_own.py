@@ -58,7 +58,7 @@ def test_the_page_says_that_a_folder_is_open_only_if_it_is(bring: Callable[[Path
     assert "damaged" in app.error[0].value
     app = bring(tmp_path / "missing?")
     assert not app.success
-    assert "is not a folder" in app.error[0].value
+    assert "There is no folder" in app.error[0].value
 
 
 def test_a_model_that_is_too_large_is_refused_before_it_is_opened(

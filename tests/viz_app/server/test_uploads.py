@@ -9,6 +9,7 @@ import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
 from viz_app.server.disk_space import DiskSpace
+from viz_app.server.uploads import Unpacked
 from viz_app.server.uploads import unpack as unpack_up_to
 
 unpack = partial(unpack_up_to, most_mb=1)
@@ -34,15 +35,21 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_folder_and_an_archive_of_it_arrive_flat(tmp_path: Path) -> None:
-    members = (CONFIG, ("model.safetensors", b"weights"), ("run.py", b"code"), ("1_Pooling/config.json", b"other"))
+    members = (
+        *(CONFIG, ("model.safetensors", b"weights"), ("chat_template.jinja", b"hi"), ("history.csv", b"step")),
+        *(("run.py", b"code"), ("optimizer.pt", b"state"), ("1_Pooling/config.json", b"other")),
+    )
     plain, zipped, bare = (tmp_path / name for name in ("plain", "zipped", "bare"))
     for folder in (plain, zipped, bare):
         folder.mkdir()
-    assert unpack([(f"mine/{name}", io.BytesIO(content)) for name, content in members], plain) == 9
-    unpack([("mine.zip", archive(*((f"mine/{name}", content) for name, content in members)))], zipped)
-    unpack([("MINE.ZIP", archive(*members))], bare)
-    for folder in (plain, zipped, bare):
-        assert names(folder) == ["config.json", "model.safetensors"]
+    found = [
+        unpack([(f"mine/{name}", io.BytesIO(content)) for name, content in members], plain),
+        unpack([("mine.zip", archive(*((f"mine/{name}", content) for name, content in members)))], zipped),
+        unpack([("MINE.ZIP", archive(*members))], bare),
+    ]
+    for folder, unpacked in zip((plain, zipped, bare), found, strict=True):
+        assert names(folder) == ["chat_template.jinja", "config.json", "history.csv", "model.safetensors"]
+        assert unpacked == Unpacked(size=15, left_out=("run.py", "optimizer.pt", "1_Pooling/config.json"))
         assert (folder / "config.json").read_bytes() == b"{}"
 
 
@@ -122,7 +129,7 @@ def test_files_that_a_system_adds_to_an_archive_are_left_out(tmp_path: Path) -> 
 
 
 def test_a_configuration_without_weights_is_not_a_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no weights among them"):
+    with pytest.raises(CheckpointError, match="The upload has no weights"):
         unpack([("config.json", io.BytesIO(b"{}"))], tmp_path)
 
 
@@ -141,9 +148,17 @@ def test_strange_names_get_a_message(tmp_path: Path) -> None:
             unpack([("a.zip", archive((name, b"x")))], tmp_path)
 
 
-def test_the_message_names_the_place_of_a_checkpoint_that_is_deeper(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_deeper_opens_if_it_is_the_only_one(tmp_path: Path) -> None:
+    def at(*folders: str) -> io.BytesIO:
+        return archive(*((f"mine/{one}/{name}", b"{}") for one in folders for name in ("config.json", "model.bin")))
+
+    found = unpack(
+        [("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/bert/a.bin", b"x"), ("mine/b", b"")))], tmp_path
+    )
+    assert names(tmp_path) == ["a.bin", "config.json"]
+    assert found.left_out == ("mine/b",)
+    with pytest.raises(CheckpointError, match=r"several of its folders have one: mine/a, mine/b\. Choose one"):
+        unpack([("a.zip", at("a", "b"))], tmp_path)
     inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()
-    with pytest.raises(CheckpointError, match=r"“inner\.zip” is inside another archive. Unpack the outer archive"):
+    with pytest.raises(CheckpointError, match=r"The archive inner\.zip is inside it\. Unpack it first"):
         unpack([("a.zip", archive(("inner.zip", inner)))], tmp_path)
-    with pytest.raises(CheckpointError, match=r"The folder “mine/bert” has one\. Choose that folder"):
-        unpack([("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/notes.txt", b"x")))], tmp_path)

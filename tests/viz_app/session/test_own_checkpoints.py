@@ -19,6 +19,7 @@ from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor
 from viz_app.server.resources import Throttled
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
+from viz_app.server.uploads import Unpacked
 from viz_app.session import own_checkpoints
 from viz_app.session.own_checkpoints import MOST, OWN, Upload
 
@@ -177,9 +178,9 @@ def test_a_reload_keeps_own_checkpoints(
     monkeypatch.setattr(presence, "secret_of_browser", lambda: b"a secret of 16 B")
     app = open_app()
 
-    def fill(folder: Path) -> int:
+    def fill(folder: Path) -> Unpacked:
         shutil.copytree(BUNDLED / NAME, folder, dirs_exist_ok=True)
-        return 0
+        return Unpacked(size=0)
 
     OWN[app.session_state["visitor"]].uploads = (Upload("kept-here", fill, most=0),)
     again = open_app(checkpoint="kept-here", text="Ein Hund.")

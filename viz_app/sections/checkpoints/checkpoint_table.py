@@ -44,6 +44,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
         "translation": N_("translation"),
         "continuation": N_("continuation"),
         "reading": N_("reading"),
+        "encoding": N_("encoding"),
         "classification": N_("classification"),
     },
     "tokens": {

@@ -41,8 +41,13 @@ def before_and_after(
     if before.text:
         st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
     else:
-        st.info(t("This model writes nothing. The map below shows the effect of your changes."))
-        if mask := getattr(loading.config_of(key).tokenizer, "mask", ""):
+        mask = getattr(loading.config_of(key).tokenizer, "mask", "")
+        st.info(
+            t("This model writes nothing. The map below shows the effect of your changes.")
+            if mask
+            else t("An encoder without an output layer writes nothing. The map below shows the effect of your changes.")
+        )
+        if mask:
             st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
     if loading.config_of(key).task == "classification":
         class_before_and_after(key, text, before.text, intervention)

@@ -1,12 +1,15 @@
 """The sentences on which heads are measured: our examples, the visitor's text, or a file."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.safety.json_files import decoded
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, worded
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -16,7 +19,7 @@ from viz_app.widgets.second_text import separator_in
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
-FILE = "sentence_file"  # in the session: the name of the uploaded file and its sentences
+FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
 FORM_OF_LINES = {  # whether the model reads pairs → what a line is
     False: N_("One sentence per line; you can add a tab and its translation"),
     True: N_("One text per line; you can add a tab and its second text"),
@@ -40,12 +43,12 @@ def sentence_set(config: AnyConfig) -> Pairs:
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
     lines = FORM_OF_LINES[bool(separator_in(config))]
-    return sentences_of_file(lines) if source == "file" else pairs_of(typed_text(lines))
+    text = text_of_file(lines) if source == "file" else typed_text(lines)
+    return pairs_of(config, [line for line in text.splitlines() if line.strip()])
 
 
-def pairs_of(config: AnyConfig, text: str) -> Pairs:
-    """The sentences of a text with one on each line, and the translations or second texts behind their tabs."""
-    lines = [line for line in text.splitlines() if line.strip()]
+def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
+    """The sentence of each line, and the translation or second text behind its tab."""
     if not lines:
         st.info(t("Add at least one sentence."))
         end_page()
@@ -71,19 +74,23 @@ def typed_text(lines: str) -> str:
     return st.text_area(t(lines), key="pasted", max_chars=50_000, height=120) or ""
 
 
-def sentences_of_file(lines: str) -> Pairs:
-    """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps the sentences."""
+def text_of_file(lines: str) -> str:
+    """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps its text."""
     label = sentences([t("A UTF-8 text file."), t(lines)])
-    if file := st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1):
-        try:
-            text = file.getvalue().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
-            end_page()
-        st.session_state[FILE] = file.name, pairs_of(config, text)
-    name, pairs = st.session_state.get(FILE, ("", ()))
-    if not pairs:
-        return pairs_of(config, "")
+    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key="sentence_file", on_change=take_file)
+    name, text = st.session_state.get(FILE, ("", b""))
+    if not name:
+        return ""
     if not file:
         st.caption(t("The sentences of {file} are still used. Upload another file to replace them.", file=plain(name)))
-    return pairs
+    try:
+        return decoded(text, name)
+    except ValueError as error:
+        st.error(plain(worded(error)))
+        end_page()
+
+
+def take_file() -> None:
+    """Callback: keep the file that the visitor chose, or forget the one that the visitor removed."""
+    file = st.session_state["sentence_file"]
+    st.session_state[FILE] = (file.name, file.getvalue()) if file else ("", b"")

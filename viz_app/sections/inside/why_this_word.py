@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
+from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
 from model.analysis.lens import predicted_positions
 from model.config.kinds import KINDS
-from model.config.section import ConfigError
 from model.inference.tokens import Candidate
 from model.inference.translation import Translation
 from model.text.pair import Text
@@ -15,7 +15,7 @@ from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
 from viz_app.figures.scales import marked
-from viz_app.services import analyses, translations
+from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -27,7 +27,10 @@ __all__ = ["draw_contributions", "why_this_word"]
 
 def why_this_word(key: CheckpointKey, text: Text, run: translations.Run) -> None:
     """Ask for a predicted word and a rival, and draw what each part of the model added for one or the other."""
-    position, word, rival = ask_for_words(translations.translation_of(key, text, *run))
+    translation = translations.translation_of(key, text, *run)
+    if not chosen_positions(translation):
+        raise nothing_predicted(loading.config_of(key))
+    position, word, rival = ask_for_words(translation)
     contributions = analyses.contributions_of(key, text, position, rival.id, *run)
     draw_contributions(contributions, visible(word), visible(rival.token))
 
@@ -103,13 +106,8 @@ def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
 
     Returns:
         Its position, counted from 0, the word and the other candidate.
-
-    Raises:
-        ConfigError: the model predicted no word.
     """
     tokens, positions = translation.written or translation.source, chosen_positions(translation)
-    if not positions:
-        raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
     settle("query", positions[min(2, len(positions) - 1)], positions)
     words = {at: tokens[at].text if translation.written else tokens[at].candidates[0].token for at in positions}

@@ -7,7 +7,6 @@ import streamlit as st
 
 from model.analysis.mask_bugs import BugReport
 from model.checkpoints.languages import tag
-from model.inference.opening import AnyConfig
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.translation import N_, t
 from viz_app.figures.attention import head_map
@@ -132,7 +131,7 @@ def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     config = loading.config_of(sentence.key)
     titles = {CORRECT: t("correct masks")} | {name: t(MISTAKES[name].title) for name in names}
     reports = {name: report_of(sentence, name) for name in titles}
-    correct, predicted = reports[CORRECT], predicts(config)
+    correct, predicted = reports[CORRECT], getattr(config, "predicts", True)
     st.markdown(sentences(meanings_of_columns(correct, predicted=predicted)))
     unit = t("nats") if predicted else None
     result = t(RESULTS[config.task][0])
@@ -177,11 +176,6 @@ def meanings_of_columns(correct: BugReport, *, predicted: bool) -> list[str]:
         )
     )
     return meanings
-
-
-def predicts(config: AnyConfig) -> bool:
-    """Whether the model has probabilities. A reader that was not trained to predict masked tokens has none."""
-    return config.task != "reading" or bool(getattr(config.tokenizer, "mask", ""))
 
 
 def table_row(title: str, report: BugReport, row: int, result: str) -> dict[str, object]:

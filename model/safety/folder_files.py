@@ -1,0 +1,141 @@
+"""The files of a folder from outside: what an upload or a download keeps, and where in it a checkpoint is."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from model.files import CheckpointError
+from model.safety.refusals import of_another_program, why_no_checkpoint
+
+__all__ = [
+    "DESCRIPTIONS",
+    "WEIGHTS",
+    "checkpoint_folder",
+    "inner_folder",
+    "is_hidden",
+    "is_kept",
+    "places_in",
+    "require_whole_files",
+    "unused_files",
+]
+
+DESCRIPTIONS = ("config.json", "headlight.toml")
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".th", ".pkl", ".tar")
+SURELY_WEIGHTS = (".safetensors", ".pt", ".pth", ".ckpt", ".gguf")  # other files may have the other endings too
+# Settings, vocabularies of all families, templates, cards and tables. Nothing in them runs.
+TEXTS = (
+    *(".json", ".txt", ".model", ".spm", ".jinja", ".toml", ".md", ".csv", ".tsv"),
+    *(".codes", ".bpe", ".vocab", ".dict", ""),
+)
+# What a training run keeps to continue. It is larger than the model, and nothing here reads it.
+TRAINING = re.compile(r"(optimizer|scheduler|scaler|training_args|rng_state|random_states|trainer_state)[\w-]*\.\w+")
+SUBFOLDERS = ("snapshots", "training", "additional_chat_templates")  # that something reads
+MAX_POINTER, POINTER = 1024, b"version https://git-lfs.github.com/spec/"
+DEPTH, MOST_FILES = 3, 10_000  # of a folder that is searched
+
+
+def is_kept(name: str) -> bool:
+    """Whether a file of this name may be a part of a checkpoint."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in (*WEIGHTS, *TEXTS) and not TRAINING.fullmatch(path.name)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether an operating system or a version control added this file."""
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def checkpoint_folder(folder: Path) -> Path:
+    """The folder, or its only subfolder with a checkpoint where it has none itself.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or several. The message says what was found, and what to do.
+    """
+    if not folder.is_dir():
+        raise CheckpointError("There is no folder {folder}.", folder=folder)
+    if any((folder / name).exists() for name in DESCRIPTIONS):
+        return folder
+    return folder / inner_folder(folder.name, names_in(folder))
+
+
+def places_in(folder: Path) -> Iterator[Path]:
+    """The subfolders that are a checkpoint, or have exactly one inside, or hold weights that do not open."""
+    for place in sorted(path for path in folder.glob("*/") if not path.name.startswith((".", "models--"))):
+        if any((place / name).exists() for name in DESCRIPTIONS):
+            yield place
+        elif len(inner := {path.parent for name in DESCRIPTIONS for path in place.glob(f"*/{name}")}) == 1:
+            yield inner.pop()
+        elif any(path.suffix in SURELY_WEIGHTS for path in place.glob("*")):
+            yield place  # opening it says why it does not open
+
+
+def inner_folder(title: str, names: Sequence[str], *, may_lack_description: bool = False) -> str:
+    """The place of the only checkpoint among files; "." for the folder itself.
+
+    Args:
+        title: Names the files in a message.
+        names: Of the files, with subfolders, separated by "/".
+        may_lack_description: Whether weights of a tutorial, which their names may describe, are a checkpoint too.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or several. The message says what was found, and what to do.
+    """
+    described = sorted({parent(name) for name in names if PurePosixPath(name).name in DESCRIPTIONS})
+    weighted = {parent(name) for name in names if is_kept(name) and name.endswith(WEIGHTS)}
+    outer = [place for place in described if not {*map(str, PurePosixPath(place).parents)} & {*described}]
+    found = [place for place in outer if place in weighted] or outer
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CheckpointError(
+            "{name} has no config.json or headlight.toml, and several of its folders have one: {folders}. Choose one "
+            "of these folders.",
+            name=title,
+            folders=", ".join(found[:4]),
+        )
+    if may_lack_description and len(weighted) == 1 and not of_another_program(title, names):
+        return weighted.pop()
+    raise CheckpointError(why_no_checkpoint(title, names))
+
+
+def parent(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the files in a folder and in its subfolders, down to `DEPTH`."""
+    paths: Iterable[Path] = (path for depth in range(DEPTH) for path in folder.glob("*/" * depth + "*"))
+    names = [path.relative_to(folder).as_posix() for path in islice(paths, MOST_FILES) if path.is_file()]
+    return sorted(name for name in names if not is_hidden(name))
+
+
+def unused_files(folder: Path, weights: Collection[str]) -> tuple[str, ...]:
+    """The names of the files in a checkpoint's folder that nothing reads.
+
+    Args:
+        folder: Of the checkpoint.
+        weights: Names of the files from which its weights are read.
+    """
+    return tuple(name for name in names_in(folder) if not is_read(name, weights))
+
+
+def is_read(name: str, weights: Collection[str]) -> bool:
+    top, slash, _ = name.partition("/")
+    if slash:
+        return top in SUBFOLDERS
+    return is_kept(name) and (name in weights or not name.endswith(WEIGHTS))
+
+
+def require_whole_files(folder: Path) -> None:
+    """Raises CheckpointError if a file is only the pointer that Git keeps in the place of a large file."""
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and path.stat().st_size <= MAX_POINTER and path.read_bytes().startswith(POINTER):
+                raise CheckpointError(
+                    "{file} of {folder} is not the file itself but a pointer of Git LFS. Run `git lfs pull` in the "
+                    "folder, or download the file.",
+                    file=path.name,
+                    folder=folder.name,
+                )
