@@ -10,12 +10,13 @@ __all__ = ["Encoding", "LearnedTokenizer", "Tokenizer"]
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """A tokenized text without special tokens. All tuples have one entry per token."""
+    """A tokenized text without special tokens. All tuples of the tokens have one entry per token."""
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]  # as shown on the screen
     offsets: tuple[tuple[int, int], ...]  # start and end character in the text
     words: tuple[int, ...]  # the word that the token belongs to, counted from 0
+    left_out: tuple[str, ...] = ()  # different parts of the text that have no token
 
 
 class Tokenizer(Protocol):

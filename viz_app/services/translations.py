@@ -28,6 +28,7 @@ __all__ = [
     "Run",
     "changed_log_prob_of",
     "doubt_of",
+    "left_out_of",
     "search_tree_of",
     "seconds_of_run",
     "seconds_of_search",
@@ -108,6 +109,12 @@ def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: 
 
 def without_maps(translation: Translation) -> Translation:
     return replace(translation, maps={})
+
+
+@remembered()
+def left_out_of(key: CheckpointKey, text: str) -> tuple[str, ...]:
+    """The parts of a text that the vocabulary of the checkpoint does not have, and that have no token."""
+    return translator(key).tokenizers.source.encode(text).left_out
 
 
 @remembered()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
-from viz_app.content.numbers import decimal, percent
+from viz_app.content.numbers import decimal, joined, percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
 from viz_app.sections.translate.generation_note import generation_note
@@ -17,6 +17,7 @@ from viz_app.widgets.language_names import language_name
 __all__ = ["translation_notes"]
 
 # A translator writes something for any text, so a doubtful translation gets a quiet note.
+MOST_LEFT_OUT = 20  # parts that a note names
 DOUBTS = {
     "script": N_("Most letters of this text are not {language}, and this model reads {language}."),
     "vocabulary": N_(
@@ -62,6 +63,9 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
                     limit=decimal(translations.MAX_CHARACTERS),
                 )
             )
+        if left_out := translations.left_out_of(key, text):
+            parts = plain(joined([f"“{part}”" for part in left_out[:MOST_LEFT_OUT]]))
+            st.warning(t("The vocabulary of this model does not have {parts}. This was left out.", parts=parts))
         if translation.dropped:
             cut = CUT["continuation" if config.task == "continuation" else "translation"]
             st.warning(t(cut, positions=config.model.max_length, dropped=translation.dropped))
