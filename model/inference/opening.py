@@ -17,7 +17,7 @@ from model.checkpoints.checkpoint import (
     load_classifier,
     read_config,
 )
-from model.checkpoints.decoder_alone import open_decoder, read_decoder
+from model.checkpoints.decoder_alone import read_decoder
 from model.checkpoints.description_file import read_values
 from model.checkpoints.recognition import require_described
 from model.checkpoints.state_dict import open_state_dict, read_description
@@ -76,8 +76,11 @@ def open_checkpoint(
     with readable_errors(folder):
         require_described(folder)
         if (folder / DESCRIPTION).exists():
-            described = open_decoder if is_decoder(folder) else open_state_dict
-            return run_trial(described(folder, device=device, max_bytes=max_bytes))
+            if not is_decoder(folder):
+                return run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
+            from model.foreign.open_decoder import open_decoder
+
+            return run_trial(open_decoder(folder, device=device, max_bytes=max_bytes))
         if is_foreign(folder):
             from model.foreign.open import open_foreign
 

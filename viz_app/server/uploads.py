@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import CheckpointError
 __all__ = ["WEIGHTS", "unpack"]
 
 MOST_FILES = 200
-KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".txt", ".model", ".spm", ".toml", ".md"}
+KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".txt", ".model", ".spm", ".pkl", ".toml", ".md"}
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 CHUNK = 1 << 20  # bytes
 

@@ -17,7 +17,6 @@ from viz_app.widgets.language_names import language_name
 __all__ = ["translation_notes"]
 
 # A translator writes something for any text, so a doubtful translation gets a quiet note.
-MOST_LEFT_OUT = 20  # parts that a note names
 DOUBTS = {
     "script": N_("Most letters of this text are not {language}, and this model reads {language}."),
     "vocabulary": N_(
@@ -35,6 +34,7 @@ CUT = {
         "the text were left out."
     ),
 }
+MOST_LEFT_OUT = 20  # parts of a text that a note names
 
 
 def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
