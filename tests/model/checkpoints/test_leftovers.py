@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator, read_any_config
+from model.inference.padded_pass import pad_ids
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.model.checkpoints.test_state_dict import CLOSE, D_MODEL, LENGTH, TOML, WORDS, Tutorial, tutorial, write
@@ -174,7 +175,14 @@ def test_each_vocabulary_has_its_own_special_tokens(tmp_path: Path) -> None:
     assert [token.unknown for token in found.source] == [False, False, True, False]
     assert [token.special for token in found.source] == [False, False, False, True]
     assert found.read[0].id == 1
-    assert all(token.unknown == (token.id == 3) and token.special == (token.id in (0, 1, 2)) for token in found.written)
+    forced = translate(checkpoint, "ein hund", forced=dict(enumerate([4, 3, 2]))).written
+    assert [(token.text, token.unknown, token.special) for token in forced] == [
+        (WORDS[4], False, False),  # its id is the padding of the source
+        ("<unk>", True, False),
+        ("<eos>", False, True),
+    ]
+    batch = pad_ids(checkpoint.model, [[1, 2, 3], [3]], [[1, 4], [1]])
+    assert (batch.source.tolist(), batch.read.tolist()) == ([[1, 2, 3], [3, 4, 4]], [[1, 4], [1, 0]])
     source = torch.tensor([[1, 2, 3]])
     alone = checkpoint.model(source, torch.tensor([[1, 4, 5]]))
     padded = checkpoint.model(torch.tensor([[1, 2, 3, 4, 4]]), torch.tensor([[1, 4, 5, 0]]))

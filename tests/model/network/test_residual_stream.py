@@ -7,7 +7,8 @@ import torch
 
 from model.config.model import ClassifierConfig, ModelConfig
 from model.network.classifier import Classifier
-from model.network.residual_stream import Norm, Stack
+from model.network.norms import SampleNorm
+from model.network.residual_stream import Norm, Stack, norm_of
 from model.network.transformer import Transformer
 from model.trace import Trace, tracing
 
@@ -81,3 +82,17 @@ def test_a_described_norm_is_that_of_the_library(centred: bool) -> None:
     norm = Norm(scale=scale, shift=torch.zeros(8), epsilon=1e-5, centred=centred)
     library = torch.nn.functional.layer_norm if centred else torch.nn.functional.rms_norm
     torch.testing.assert_close(norm(x), library(x, (8,), scale, eps=1e-5))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("size", [1.0, 1e-6])
+def test_a_norm_of_a_sample_adds_its_epsilon_to_the_deviation(size: float) -> None:
+    """The last states of a model may be nearly equal. Then epsilon decides."""
+    norm = SampleNorm(16, eps=1e-6)
+    randomize(norm)
+    x = size * torch.randn(2, 3, 16)
+    expected = norm.weight * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6) + norm.bias
+    torch.testing.assert_close(norm(x), expected)
+    described = norm_of(norm)
+    assert described is not None
+    torch.testing.assert_close(described(x), expected)
