@@ -21,7 +21,7 @@ import pandas as pd
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.resolve import folder_at
-from model.config.foreign import ForeignSizes
+from model.config.foreign import ForeignConfig
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.export import maps_frame
@@ -131,10 +131,10 @@ class OpenCheckpoint(Checkpoint):
         """See `headlight.translate`."""
         translation = translate(self, text, second=second, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
-        cleaned = "" if isinstance(self.config.model, ForeignSizes) else cleaning_note(text)
+        cleaned = "" if isinstance(self.config, ForeignConfig) else cleaning_note(text)
         notes = NOTES[bool(forced), bool(edits)], cleaned, finding_in_run(translation)
         note = " ".join(filter(None, notes))
-        return ShownTranslation(**values, typed=text, second=second, name=self.name, note=note, sizes=self.config.model)
+        return ShownTranslation(**values, typed=text, second=second.strip() and second, name=self.name, note=note, sizes=self.config.model)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:

@@ -22,7 +22,16 @@ from model.safety.sizes import require_matching_weights
 from model.safety.torch_files import SavedFile
 from model.safety.weight_files import Header
 
-__all__ = ["Fit", "fit"]
+__all__ = [
+    "Fit",
+    "Matched",
+    "fit",
+    "named_as_in",
+    "notes_on",
+    "problems_with_names",
+    "problems_with_surplus",
+    "unfit",
+]
 
 ENDS = ("encoder.embedding.tokens.", "decoder.embedding.tokens.", "output_projection.")
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 import torch
 from torch import Tensor
 
+from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig
 
 __all__ = ["is_copy", "matching", "unexplained"]
@@ -20,7 +21,7 @@ def matching(names: Collection[str], patterns: Sequence[str]) -> list[str]:
 
 
 def unexplained(
-    leftovers: Mapping[str, Tensor], used: Collection[Tensor], config: ModelConfig, *, scaled: bool
+    leftovers: Mapping[str, Tensor], used: Collection[Tensor], config: ModelConfig | DecoderSizes, *, scaled: bool
 ) -> list[str]:
     """The names of tensors that may be part of what the model computes.
 

@@ -17,6 +17,10 @@ TEXTS = {
     "activation": N_("Which activation does the feed-forward network have?"),
     "scale_embeddings": N_("Are the token vectors multiplied by √d_model?"),
     "positional": N_("Which positions are added to the token vectors? The file has no table of them."),
+    "num_kv_heads": N_("How many different keys and values does an attention layer have?"),
+    "max_length": N_("How many positions does the model know?"),
+    "rotary_base": N_("What is the base of the rotary positions?"),
+    "epsilon": N_("Which small number do the norms add?"),
     "source_vocabulary": N_("Which file is the vocabulary of the source?"),
     "target_vocabulary": N_("Which file is the vocabulary of the target?"),
     "vocabulary": N_("Which file is the vocabulary?"),
@@ -29,6 +33,9 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "activation": ("relu", "gelu"),
     "scale_embeddings": (True, False),
     "positional": ("sinusoidal", "none"),
+    "max_length": tuple(2**power for power in range(5, 18)),
+    "rotary_base": (10_000.0, 500_000.0, 1_000_000.0),
+    "epsilon": (1e-5, 1e-6),
 }
 
 
@@ -59,7 +66,7 @@ def questions_for(values: Mapping[str, Any], folder: Path) -> list[Question]:
     for path in unknown_settings(values):
         setting = path[-1]
         choices = CHOICES.get(setting, tokens)
-        if setting == "num_heads":
+        if setting in ("num_heads", "num_kv_heads"):
             width = values["model"]["d_model"]
             choices = tuple(heads for heads in range(1, width + 1) if width % heads == 0)
         elif setting.endswith("vocabulary"):

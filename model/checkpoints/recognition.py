@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoints.checkpoint import CONFIG, DESCRIPTION
+from model.checkpoints.decoder_files import logged_model, with_decoder_files
+from model.checkpoints.decoder_recognition import DECODER_RECOGNISERS
 from model.checkpoints.description_file import UNKNOWN
 from model.checkpoints.found_vocabulary import find_vocabulary
 from model.checkpoints.tutorials import recognise_tutorial
@@ -26,13 +28,13 @@ __all__ = [
 # From a saved file to the values of a `headlight.toml`, or None where its names are those of another layout. What the
 # tensors cannot tell is `UNKNOWN`, such as `num_heads` in the table [model].
 Recogniser = Callable[[SavedFile], Mapping[str, Any] | None]
-RECOGNISERS: tuple[Recogniser, ...] = (recognise_tutorial,)
+RECOGNISERS: tuple[Recogniser, ...] = (recognise_tutorial, *DECODER_RECOGNISERS)
 WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 
 
 def has_only_weights(folder: Path) -> bool:
     """Whether a folder has weights and nothing that describes them."""
-    described = any((folder / name).is_file() for name in (CONFIG, DESCRIPTION))
+    described = (folder / DESCRIPTION).is_file() or ((folder / CONFIG).is_file() and not logged_model(folder))
     return not described and folder.is_dir() and any(is_weights(path) for path in folder.iterdir())
 
 
@@ -53,6 +55,8 @@ def recognised(folder: Path) -> Mapping[str, Any] | None:
         return None
     model = {"num_heads": UNKNOWN, **found["model"]}
     values = {"weights": weights.name, **found, "model": model}
+    if found.get("task") == "continuation":
+        return with_decoder_files(values, folder)
     return with_vocabulary(values, folder, saved) if "source_embedding" in values.get("names", {}) else values
 
 
@@ -96,6 +100,8 @@ def weights_in(folder: Path) -> Path:
         CheckpointError: there is none, or there are several.
     """
     files = sorted(path for path in folder.iterdir() if is_weights(path))
+    if len(files) > 1:  # llama2.c writes model.bin and tokenizer.bin for its program in C
+        files = [path for path in files if path.suffix == ".safetensors" or is_saved_by_torch(path)]
     if len(files) == 1:
         return files[0]
     if not files:
@@ -109,3 +115,9 @@ def weights_in(folder: Path) -> Path:
         folder=folder.name,
         files=", ".join(path.name for path in files),
     )
+
+
+def is_saved_by_torch(path: Path) -> bool:
+    """Whether a file begins as those of `torch.save`: as an archive, or as the number in older files."""
+    with path.open("rb") as file:
+        return file.read(3) in (b"PK\x03", b"\x80\x02\x8a")

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig, Positional
 from model.config.section import Section, require
 from model.network.positional import sinusoidal_table
@@ -60,7 +61,7 @@ class Positions:
 
 
 def find_positions(
-    config: ModelConfig, form: PositionForm, tensors: Mapping[str, Tensor], *, given: bool
+    config: ModelConfig | DecoderSizes, form: PositionForm, tensors: Mapping[str, Tensor], *, given: bool
 ) -> dict[str, Positions]:
     """The positions of the encoder and of the decoder.
 
@@ -147,7 +148,7 @@ def same(one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and torch.equal(one, other)
 
 
-def rows_of(tensor: Tensor, name: str, config: ModelConfig, form: PositionForm) -> Tensor:
+def rows_of(tensor: Tensor, name: str, config: ModelConfig | DecoderSizes, form: PositionForm) -> Tensor:
     """The rows of a saved table that the model uses, (max_length, D)."""
     require(
         is_table(tensor, config.d_model),
@@ -181,7 +182,7 @@ def is_usual(table: Tensor, saved_as: torch.dtype = torch.float32) -> bool:
     )
 
 
-def formula(config: ModelConfig, form: PositionForm) -> Tensor:
+def formula(config: ModelConfig | DecoderSizes, form: PositionForm) -> Tensor:
     """Sinusoids with the base, order, scale and first position of the description, (max_length, D)."""
     length, d_model = form.first + config.max_length, config.d_model
     if form.order == "interleaved":

@@ -16,7 +16,7 @@ from model.checkpoints.checkpoint import (
     Unused,
     find_checkpoints,
 )
-from model.config.foreign import ForeignSizes, is_foreign
+from model.config.foreign import ForeignConfig, is_foreign
 from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
@@ -178,7 +178,7 @@ def texts_of(args: argparse.Namespace) -> Iterator[str]:
 
 def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
     """Say on the standard error what is changed in texts before the model reads them, each change once."""
-    if not isinstance(checkpoint.config.model, ForeignSizes):
+    if not isinstance(checkpoint.config, ForeignConfig):
         for sentence in dict.fromkeys(filter(None, map(cleaning_note, texts))):
             note(sentence)
 

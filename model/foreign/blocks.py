@@ -14,7 +14,7 @@ from transformers.pytorch_utils import Conv1D
 __all__ = ["Layout", "Norms", "contraction", "layout_of", "mixer", "submodule"]
 
 # The last matrix of a feed-forward network, from its units to its output.
-CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "fc_out", "Wo", "wo", "w2", "lin2", "2")
+CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "fc_out", "Wo", "wo", "w2", "lin2", "2", "contract")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +100,7 @@ MIXERS = (
     "layer.0.SelfAttention.o",
 )
 CROSS_MIXERS = ("encoder_attn.out_proj", "layer.1.EncDecAttention.o")
+TUTORIAL_NORMS = ("self_attention_residual.norm", "feed_forward_residual.norm")
 BERT_NETWORK = ("intermediate", "output.dense")
 
 # The first layout that fits is used, so a layout with more submodules comes before one with a part of them.
@@ -148,6 +149,9 @@ LAYOUTS: tuple[Layout, ...] = (
     pre("attention_layernorm", "feedforward_layernorm", "mlp"),
     pre("operator_norm", "ffn_norm", "feed_forward"),
     pre("attn_norm", "mlp_norm", "mlp"),
+    # Decoders of tutorials, see `decoder_network.py`
+    post(*TUTORIAL_NORMS, "feed_forward", by_choice=True),
+    pre(*TUTORIAL_NORMS, "feed_forward"),
     # BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA; DistilBERT
     post("attention.output.LayerNorm", "output.LayerNorm", *BERT_NETWORK),
     post("sa_layer_norm", "output_layer_norm", "ffn"),

@@ -58,6 +58,7 @@ def candidates(module: nn.Module, width: int, like: Tensor) -> Iterator[Norm]:
     for scale in scales:
         for centred in (True, False):
             yield Norm(scale=scale, shift=shift, epsilon=epsilon, centred=centred)
+        yield Norm(scale=scale, shift=shift, epsilon=epsilon, sample=True)
 
 
 def describe_matrix(module: nn.Module) -> Matrix:

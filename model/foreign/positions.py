@@ -25,6 +25,7 @@ LONGEST = 160  # tokens of a text whose distances are described; T5 treats 128 a
 TOLERANCES = {torch.float64: 1e-6, torch.float32: 1e-4}  # relative to the largest number
 HALF = 5e-2
 RECORDED = tuple(map(IfPresent, ("*.embedding.*", "*.queries", "*.bias")))
+TableKind = Literal["learned", "sinusoidal", "table"]
 PAIRINGS: tuple[Literal["halves", "neighbours"], ...] = ("halves", "neighbours")
 
 
@@ -97,29 +98,30 @@ def largest(x: Tensor) -> float:
 
 def table_that_fits(model: nn.Module, added: Tensor, limit: float) -> PositionKind:
     """The table of the model whose rows are what is added (T, D). It may begin after rows for padding (RoBERTa)."""
-    distances: list[tuple[float, int, Tensor, bool]] = []
-    for table, fixed in tables(model):
+    distances: list[tuple[float, int, Tensor, TableKind]] = []
+    for table, kind in tables(model):
         rows = table[: TOKENS + 3].float().cpu()
         for start in range(max(0, len(rows) - TOKENS + 1)):
             row = rows[start : start + TOKENS]
             if row.shape == added.shape:
-                distances.append((largest(added - (row - row[:1])), start, table, fixed))
-    distance, start, table, fixed = min(distances, key=lambda one: one[0], default=(math.inf, 0, added, False))
+                distances.append((largest(added - (row - row[:1])), start, table, kind))
+    distance, start, table, kind = min(distances, key=lambda one: one[0], default=(math.inf, 0, added, "learned"))
     if distance > limit:
         return PositionKind(name="own")
-    return PositionKind(name="sinusoidal" if fixed else "learned", table=table[start:].float().cpu())
+    return PositionKind(name=kind, table=table[start:].float().cpu())
 
 
-def tables(model: nn.Module) -> Iterator[tuple[Tensor, bool]]:
-    """Each table of positions, and whether it is computed and not learned."""
+def tables(model: nn.Module) -> Iterator[tuple[Tensor, TableKind]]:
+    """Each table of positions, and what it is."""
     for name, module in model.named_modules():
-        fixed = "Sinusoidal" in type(module).__name__
+        waves = "Sinusoidal" in type(module).__name__
         weight = getattr(module, "weight", getattr(module, "weights", None))
-        if (fixed or name.endswith(TABLES)) and isinstance(weight, Tensor) and weight.dim() == 2:
-            yield weight.detach(), fixed
+        if (waves or name.endswith(TABLES)) and isinstance(weight, Tensor) and weight.dim() == 2:
+            learned = isinstance(weight, nn.Parameter)
+            yield weight.detach(), "sinusoidal" if waves else "learned" if learned else "table"
     for name, buffer in model.named_buffers():
         if name.endswith("pos_encoding"):  # CTRL
-            yield buffer, True
+            yield buffer, "sinusoidal"
 
 
 def relative(model: nn.Module, biases: Mapping[int, Tensor], tolerance: float) -> PositionKind:

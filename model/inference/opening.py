@@ -21,7 +21,7 @@ from model.checkpoints.checkpoint import (
     load_classifier,
     read_config,
 )
-from model.checkpoints.decoder_alone import open_decoder, read_decoder
+from model.checkpoints.decoder_alone import read_decoder
 from model.checkpoints.description_file import read_values
 from model.checkpoints.recognition import require_described
 from model.checkpoints.state_dict import open_state_dict, read_description
@@ -101,8 +101,11 @@ def described_folder(folder: Path) -> Path:
 
 def load_any(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
     if (folder / DESCRIPTION).exists():
-        described = open_decoder if is_decoder(folder) else open_state_dict
-        return described(folder, device=device, max_bytes=max_bytes)
+        if not is_decoder(folder):
+            return open_state_dict(folder, device=device, max_bytes=max_bytes)
+        from model.foreign.open_decoder import open_decoder
+
+        return open_decoder(folder, device=device, max_bytes=max_bytes)
     if is_foreign(folder):
         from model.foreign.open import open_foreign
 

@@ -10,7 +10,7 @@ __all__ = ["Encoding", "LearnedTokenizer", "Tokenizer"]
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """A tokenized text without special tokens. All tuples have one entry per token."""
+    """A tokenized text without special tokens. All tuples of the tokens have one entry per token."""
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]  # as shown on the screen
@@ -18,6 +18,7 @@ class Encoding:
     words: tuple[int, ...]  # the word that the token belongs to, counted from 0
     second_start: int = 0  # the first token of the second text of a pair; 0 for a single text
     dropped: int = 0  # tokens of a pair that are left out
+    left_out: tuple[str, ...] = ()  # different parts of the text that have no token
 
 
 class Tokenizer(Protocol):

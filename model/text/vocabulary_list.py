@@ -7,10 +7,12 @@ from typing import Literal
 
 from model.config.section import ConfigError
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_json, read_text
-from model.text.cleaning import clean
+from model.safety.plain_pickle import read_plain_pickle
 from model.text.encoding import Encoding
 
 __all__ = ["ListedTokenizer", "read_vocabulary"]
+
+READERS = {".json": read_json, ".pkl": read_plain_pickle}  # of other files than plain text
 
 
 class ListedTokenizer:
@@ -42,13 +44,17 @@ class ListedTokenizer:
         return max(self._tokens) + 1
 
     def encode(self, text: str) -> Encoding:
-        found = ((self._id(match[0]), match) for match in self._pattern.finditer(clean(text)))
+        found = [(self._id(match[0]), match) for match in self._pattern.finditer(text)]
         known = [(i, match) for i, match in found if i is not None]
         ids = tuple(i for i, _ in known)
         # The typed text is shown, also where its id is that of the unknown token.
         tokens = tuple(match[0] for _, match in known)
         return Encoding(
-            ids=ids, tokens=tokens, offsets=tuple(match.span() for _, match in known), words=self.words(ids)
+            ids=ids,
+            tokens=tokens,
+            offsets=tuple(match.span() for _, match in known),
+            words=self.words(ids),
+            left_out=tuple(dict.fromkeys(match[0] for i, match in found if i is None)),
         )
 
     def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
@@ -77,17 +83,19 @@ class ListedTokenizer:
 
 
 def read_vocabulary(path: Path) -> dict[str, int]:
-    """Read token → id from a JSON object, a JSON list, or a text file with one token per line.
+    """Read token → id from a JSON object or list, a text file with one token per line, or `meta.pkl`.
 
     Raises:
         ConfigError: the file is missing, or has another form.
     """
     try:
-        read = read_json if path.suffix == ".json" else read_text
+        read = READERS.get(path.suffix, read_text)
         values = read(path, max_bytes=MAX_VOCABULARY_BYTES)
     except (OSError, ValueError) as error:
         raise ConfigError("{path} cannot be read as a vocabulary: {error}", path=path.name, error=error) from error
     found = values.split("\n") if isinstance(values, str) else values
+    if isinstance(found, dict) and isinstance(found.get("stoi"), dict):  # nanoGPT's meta.pkl
+        found = found["stoi"]
     if isinstance(found, list) and all(isinstance(token, str) for token in found):
         found = {token: i for i, token in enumerate(found) if token != ""}
     if not found or not isinstance(found, dict) or not all(type(i) is int and i >= 0 for i in found.values()):

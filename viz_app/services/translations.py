@@ -16,7 +16,7 @@ from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
-from model.text.pair import Text
+from model.text.pair import Text, texts_of
 from viz_app.server.resources import threads
 from viz_app.server.server_state import MAX_CHARACTERS, cut, known, remembered
 from viz_app.services.listing import CheckpointKey
@@ -29,6 +29,7 @@ __all__ = [
     "Run",
     "changed_log_prob_of",
     "doubt_of",
+    "left_out_of",
     "search_tree_of",
     "seconds_of_run",
     "seconds_of_search",
@@ -110,6 +111,12 @@ def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: 
 
 def without_maps(translation: Translation) -> Translation:
     return replace(translation, maps={})
+
+
+@remembered()
+def left_out_of(key: CheckpointKey, text: Text) -> tuple[str, ...]:
+    """The parts of a text that the vocabulary of the checkpoint does not have, and that have no token."""
+    return tuple(part for one in texts_of(text) for part in translator(key).tokenizers.source.encode(one).left_out)
 
 
 @remembered()

@@ -6,7 +6,7 @@ from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.text.pair import Text, texts_of
-from viz_app.content.numbers import decimal
+from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.sections.translate.generation_note import generation_note
@@ -26,6 +26,7 @@ CUT = {
     ),
     "pair": PAIR_CUT,
 }
+MOST_LEFT_OUT = 20  # parts of a text that a note names
 
 
 def translation_notes(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
@@ -53,6 +54,9 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: Text, run: Ru
                     limit=decimal(translations.MAX_CHARACTERS),
                 )
             )
+        if left_out := translations.left_out_of(key, text):
+            parts = plain(joined([f"“{part}”" for part in left_out[:MOST_LEFT_OUT]]))
+            st.warning(t("The vocabulary of this model does not have {parts}. This was left out.", parts=parts))
         if translation.dropped:
             cut = CUT["pair"] if translation.second_start else CUT.get(config.task, CUT["translation"])
             st.warning(t(cut, positions=config.model.max_length, dropped=translation.dropped))
