@@ -134,7 +134,8 @@ class OpenCheckpoint(Checkpoint):
         cleaned = "" if isinstance(self.config, ForeignConfig) else cleaning_note(text)
         notes = NOTES[bool(forced), bool(edits)], cleaned, finding_in_run(translation)
         note = " ".join(filter(None, notes))
-        return ShownTranslation(**values, typed=text, second=second.strip() and second, name=self.name, note=note, sizes=self.config.model)
+        second = second if second.strip() else ""
+        return ShownTranslation(**values, typed=text, second=second, name=self.name, note=note, sizes=self.config.model)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:

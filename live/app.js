@@ -8,7 +8,7 @@ import { button, list, mount, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";
 import { cleaningChanges } from "./engine/text/cleaning.js";
 import { loadLessons } from "./lessons.js";
-import { offerOffline } from "./offline.js";
+import { offerOffline, renew } from "./offline.js";
 import { PAGES } from "./pages.js";
 import { recordedText } from "./report_texts.js";
 import { Session } from "./session.js";
@@ -151,7 +151,7 @@ export class App {
   }
 
   async show() {
-    this.run++;
+    const run = ++this.run;
     this.since = performance.now();
     try {
       await this.useWords();
@@ -162,8 +162,7 @@ export class App {
       this.finish();
       await this.ifCurrent(this.course?.judge());
     } catch (error) {
-      if (error instanceof OutOfDate || /** @type {any} */ (error)?.code === "cancelled") return;
-      this.fail(error);
+      if (run === this.run && /** @type {any} */ (error)?.code !== "cancelled") this.fail(error);
     }
   }
 
@@ -179,21 +178,20 @@ export class App {
   /** Open the lesson of the link. */
   async followLesson() {
     if (!this.site.course || !(this.course || this.choices.lesson || this.page === "lessons")) return;
-    const { Course } = await loadLessons();
+    const { Course } = await loadLessons(this.site.course);
     this.course ??= new Course(this);
     await this.course.follow();
   }
 
   async open() {
-    const { session, listed } = this;
+    const { session, listed, run } = this;
     this.info = session.name === listed.name ? session.info : null; // an earlier run may have opened it
     if (this.info) return;
     this.drawFrame();
-    const report = ({ bytes, total }) => { if (session.name === listed.name && !session.info) this.drawProgress(bytes, total); };
-    this.drawProgress(0, 0);
-    const info = await this.ifCurrent(session.open(listed, report));
-    this.info = info;
-    void offerOffline(listed.source);
+    const report = () => { if (run === this.run) this.drawProgress(session.progress); }, opened = session.open(listed, report);
+    report();
+    this.info = await this.ifCurrent(opened);
+    void offerOffline();
   }
 
   /** The place of the page, empty at first. @returns {Element} */
@@ -201,7 +199,7 @@ export class App {
     return /** @type {Element} */ (this.main.querySelector(".page"));
   }
 
-  drawProgress(bytes, total) {
+  drawProgress({ bytes, total }) {
     draw(this.place(), [el("div", { class: "opening" }, [
       el("p", {}, say("Opening {name} …", { name: this.listed.name })),
       el("progress", total ? { max: total, value: Math.min(bytes, total), "aria-label": say("Opening the checkpoint") } : { "aria-label": say("Opening the checkpoint") }),
@@ -306,7 +304,7 @@ export class App {
     unmount(this.place());
     this.drawStep(null);
     draw(this.place(), error?.code === "not-recorded" ? [el("p", { class: "note" }, sentence)] : [el("div", { class: "problem", role: "alert" }, [
-      el("p", {}, sentence), button(say("Try again"), () => location.reload()),
+      el("p", {}, sentence), error?.code === "new-version" ? button(say("Load the new version"), renew) : button(say("Try again"), () => location.reload()),
     ])]);
     announce(sentence);
     document.documentElement.dataset.ready = String(this.run);
@@ -362,7 +360,9 @@ function aboutOf(app) {
   ];
 }
 
-/** Read what the site holds, and begin. */
+/** Read what the site holds, and begin. Without its style sheet, the page says that a file is missing (start.js). */
 export function begin() {
+  if (/** @type {any} */ (document.querySelector("link[integrity]"))?.sheet.cssRules.length === 0) return;
   new App(JSON.parse(document.getElementById("site")?.textContent ?? "null")).start();
+  document.documentElement.dataset.begun = "true";
 }

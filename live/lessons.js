@@ -1,6 +1,7 @@
 // The lessons. Their code is a script of its own, which is loaded with the first lesson.
+import { missing } from "./held.js";
 
-/** @returns {Promise<{ Course: typeof import("./course/course.js").Course }>} */
-export function loadLessons() {
-  return import("./course/course.js");
+/** @param {{ script: string }} course @returns {Promise<{ Course: typeof import("./course/course.js").Course }>} */
+export function loadLessons({ script }) {
+  return import(`./${script}`).catch(() => missing(script));
 }

@@ -1,39 +1,48 @@
-// The service worker of a site. It keeps the files of one version, so that the site opens without a network. The file of
-// a checkpoint is kept when it is loaded for the first time. A new version of the site replaces the old one.
-const VERSION = "{version}", FILES = ["{files}"];
-const scope = /** @type {any} */ (self), own = `headlight ${scope.registration.scope} `, cacheName = own + VERSION;
+// The service worker of a site. It keeps the files of its version, so that the site opens without a network. A new version is
+// loaded as a whole, and takes over when no page of the old one is open. Files that both versions have are loaded once.
+import { openStore, whole } from "./files.js";
 
+const PAGE = "{page}", LIST = "{list}";
+const scope = /** @type {any} */ (self), home = scope.registration.scope, isFirst = !scope.registration.active;
+/** @type {Promise<any>} */
+const opened = openStore(home);
+const addressOf = (file) => new URL(file, home).href;
+
+/** @throws {TypeError} The host does not have this version as a whole, or the disk is full. */
+async function keep(file, from = file) {
+  const store = await opened, address = addressOf(file);
+  if (!(await store.match(address))) await store.put(address, await whole(address, await fetch(addressOf(from), { cache: "no-cache" })));
+}
+
+/** The files of this version whose names have a hash. */
+async function ownFiles() {
+  await keep(LIST, "headlight-live.json");
+  const { files } = await (await (await opened).match(addressOf(LIST))).json();
+  return files.filter((file) => /\.[\da-f]{16}\./.test(file));
+}
+
+/** Keep the page, its files, and the files of each checkpoint that this browser has kept in an older version. */
 async function install() {
-  const store = await caches.open(cacheName);
-  await store.addAll(FILES.map((file) => new Request(file, { cache: "no-cache" })));
-  await scope.skipWaiting();
+  const kept = (await (await opened).keys()).map(({ url }) => url), isKept = (folder) => kept.some((url) => url.startsWith(addressOf(folder)));
+  const files = (await ownFiles()).filter((file) => !file.startsWith("checkpoints/") || isKept(file.replace(/[^/]*$/, "")));
+  await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
+  if (isFirst) await scope.skipWaiting();
 }
 
+/** Remove the files of older versions, and the stores that each version had before there was one for all. */
 async function activate() {
-  const names = await caches.keys();
-  await Promise.all(names.filter((one) => one.startsWith(own) && one !== cacheName).map((one) => caches.delete(one)));
-  await scope.clients.claim();
+  const store = await opened, own = [PAGE, LIST, ...(await ownFiles())].map(addressOf);
+  for (const { url } of await store.keys()) if (!own.includes(url)) await store.delete(url);
+  for (const name of await caches.keys()) if (name.includes(` ${home} `) && !name.endsWith("files")) await caches.delete(name);
+  if (isFirst) await scope.clients.claim();
 }
 
-/** What is kept, else what the network has; files of checkpoints are then kept. */
+/** What is kept, else what the network has. The page is kept without a redirect, which no browser takes from a service worker. */
 async function answer(request) {
-  const store = await caches.open(cacheName), kept = await store.match(request, { ignoreSearch: true });
-  if (kept) return kept;
-  const found = await fetch(request);
-  if (found.ok && found.type === "basic" && request.url.startsWith(`${scope.registration.scope}checkpoints/`)) await store.put(request, found.clone());
-  return found;
-}
-
-/** Keep the files of a checkpoint that was loaded before this worker was there. */
-async function keep(addresses) {
-  const store = await caches.open(cacheName);
-  for (const address of addresses)
-    if (address.startsWith(`${scope.registration.scope}checkpoints/`) && !(await store.match(address))) await store.add(address);
+  const isPage = request.mode === "navigate" && /^(index(\.html)?)?([?#]|$)/.test(request.url.slice(home.length));
+  return (await (await opened)?.match(isPage ? addressOf(PAGE) : request.url)) ?? fetch(request);
 }
 
 scope.addEventListener("install", (event) => event.waitUntil(install()));
 scope.addEventListener("activate", (event) => event.waitUntil(activate()));
-scope.addEventListener("fetch", (event) => {
-  if (event.request.method === "GET" && event.request.url.startsWith(scope.registration.scope)) event.respondWith(answer(event.request));
-});
-scope.addEventListener("message", (event) => event.waitUntil(keep(event.data)));
+scope.addEventListener("fetch", (event) => event.respondWith(answer(event.request)));

@@ -19,9 +19,7 @@ async function refuse() {
   throw new EngineError("not-recorded", say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."));
 }
 
-export function sourceOf() {
-  return "";
-}
+export async function filesOf() {}
 
 /** @returns {Engine} */
 export function startAnswers() {
@@ -32,7 +30,7 @@ export function startAnswers() {
       const run = runs[`${writeForced(forced)} ${writeChanges({ ...noChanges(), ...changes })}`];
       return run && !record.length ? translationOf(run) : refuse();
     },
-    tokenize: refuse, forced: refuse, silenceEachHead: refuse, read: refuse, classify: refuse, close: () => {},
+    silenceEachHead: refuse, read: refuse,
   };
 }
 

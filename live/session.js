@@ -1,12 +1,15 @@
 // The open checkpoint, and what it has computed. A result that was asked for before is there at once.
 import { noChanges, readChanges, within, writeChanges } from "./changes.js";
-import { sourceOf, startAnswers } from "./opening.js";
+import { N_, require } from "./engine/errors.js";
+import { filesOf, startAnswers } from "./opening.js";
 
 const KEPT = 24; // results
+const CANCELLED = N_("The work was cancelled.");
 
 /**
- * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
- *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it: `source` is its folder.
+ * @typedef {{ name: string, files: Record<string, string> | null, languages: [string, string], description: string, examples: string[],
+ *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it, with the
+ *   addresses of its files; null if the page holds them.
  * @typedef {AbortController & { all: Promise<SilencingEffect[]> }} Measuring `all`: when every head is measured.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
@@ -20,6 +23,10 @@ export class Session {
     /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
     this.results = new Map();
     this.running = new AbortController();
+    this.opening = new AbortController();
+    /** @type {Promise<Info> | null} Of the checkpoint with this name. */
+    this.opened = null;
+    this.progress = { bytes: 0, total: 0 }; // of its download
     /** @type {Measuring | null} Ends the measurement of all heads, which goes on while a page is read. */
     this.measuring = null;
     /** @type {(step: Progress) => void} Called with each token that is written. */
@@ -39,18 +46,39 @@ export class Session {
   }
 
   /**
-   * Open a checkpoint, unless it is open.
+   * Open a checkpoint, unless it is open or being opened. The download of another one ends.
    * @param {Site} listed
-   * @param {(progress: { bytes: number, total: number }) => void} report
+   * @param {() => void} report Called when `progress` has changed.
+   * @returns {Promise<Info>}
    */
-  async open(listed, report) {
-    if (this.name === listed.name && this.info) return this.info;
+  open(listed, report) {
+    this.report = report;
+    if (this.name === listed.name && this.opened) return this.opened;
     this.cancel();
     this.results.clear();
-    [this.name, this.info] = [listed.name, null];
-    const info = await this.engine.open(await sourceOf(listed), { report });
-    if (this.name === listed.name) this.info = info;
-    return info;
+    this.opening.abort();
+    this.opening = new AbortController();
+    [this.name, this.info, this.progress] = [listed.name, null, { bytes: 0, total: 0 }];
+    this.opened = this.load(listed, this.opening.signal);
+    return this.opened;
+  }
+
+  /** @param {Site} listed @param {AbortSignal} signal */
+  async load(listed, signal) {
+    try {
+      const files = await filesOf(listed, { signal, report: (progress) => {
+        if (signal.aborted) return;
+        this.progress = progress;
+        this.report?.();
+      } });
+      require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
+      const info = await this.engine.open(files);
+      if (!signal.aborted) this.info = info;
+      return info;
+    } catch (error) {
+      if (!signal.aborted) this.opened = null;
+      throw error;
+    }
   }
 
   /**
@@ -63,9 +91,10 @@ export class Session {
   kept(name, compute) {
     const present = this.results.get(name);
     if (present !== undefined) return present;
+    require(this.info, "cancelled", CANCELLED); // what belongs to another checkpoint ends
     const promise = compute().then(
       (value) => { if (this.results.get(name) === promise) this.results.set(name, value); return value; },
-      (error) => { this.results.delete(name); throw error; },
+      (error) => { if (this.results.get(name) === promise) this.results.delete(name); throw error; },
     );
     this.results.set(name, promise);
     for (const old of [...this.results.keys()].slice(0, -KEPT)) this.results.delete(old);
@@ -80,7 +109,8 @@ export class Session {
    */
   translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
     const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
-    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal: this.running.signal, report: (step) => { if (!quiet) this.onStep(step); } }));
+    const { signal } = this.running;
+    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

@@ -1,5 +1,5 @@
 // The lessons that a site holds, their names in links, and their style sheet.
-import { contentOf } from "../held.js";
+import { contentOf, missing } from "../held.js";
 
 /**
  * @typedef {{ name: string, page: string, choices: import("../choices.js").Choices, answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
@@ -27,12 +27,13 @@ export function stepsByLink(lessons) {
   return new Map(lessons.flatMap((lesson) => lesson.steps.map((step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
 }
 
-/** @param {string} address "" where the page holds the styles of the lessons. */
-async function loadStyle(address) {
-  if (!address) return;
-  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(address, document.baseURI).href });
+/** @param {string} file "" where the page holds the styles of the lessons. */
+async function loadStyle(file) {
+  if (!file) return;
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: file });
   await new Promise((done) => {
-    link.onload = link.onerror = done;
+    link.onload = done;
+    link.onerror = () => done(missing(file));
     document.head.append(link);
   });
 }

@@ -2,7 +2,7 @@
 import { N_, require } from "./errors.js";
 import { Classifier } from "./network/classifier.js";
 import { makeTranslator } from "./network/translators.js";
-import { MAX_WEIGHTS, Weights } from "./safetensors.js";
+import { Weights } from "./safetensors.js";
 import { BytePairTokenizer } from "./text/byte_pair.js";
 import { PAD_ID } from "./text/vocab.js";
 
@@ -59,36 +59,4 @@ function modelOf(task, config, weights) {
   const model = task === "translation" ? makeTranslator(weights, config, PAD_ID) : new Classifier(weights, config, PAD_ID);
   weights.requireAllTaken();
   return model;
-}
-
-/**
- * Download the files of a checkpoint.
- * @param {string} folder Its address. @param {(progress: { bytes: number, total: number }) => void} [report] Of the weights;
- *   the total is 0 if the server does not say it. @param {AbortSignal} [signal] @returns {Promise<CheckpointFiles>}
- */
-export async function fetchCheckpoint(folder, report = () => {}, signal) {
-  const get = async (name) => {
-    const address = `${folder.replace(/\/$/, "")}/${name}`, response = await fetch(address, { signal }).catch(() => null);
-    require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
-    require(response?.ok, "fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."), { address });
-    return response;
-  };
-  const [config, tokenizer, weights] = await Promise.all(["config.json", "tokenizer.json", "model.safetensors"].map(get));
-  return { config: await config.text(), tokenizer: await tokenizer.text(), weights: await readReported(weights, report) };
-}
-
-/** @param {Response} response @param {(progress: { bytes: number, total: number }) => void} report */
-async function readReported(response, report) {
-  const total = Number(response.headers.get("content-length")), reader = response.body?.getReader();
-  /** @type {BlobPart[]} */
-  const parts = [];
-  for (let bytes = 0; reader; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    bytes += value.length;
-    require(bytes <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
-    parts.push(value);
-    report({ bytes, total });
-  }
-  return new Blob(parts).arrayBuffer();
 }

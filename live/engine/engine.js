@@ -1,16 +1,15 @@
 // The engine as pages use it: in the page itself, or with the same methods in a Web Worker, so that the page stays
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
-import { fetchCheckpoint, readCheckpoint } from "./checkpoint.js";
+import { readCheckpoint } from "./checkpoint.js";
 import { EngineError, N_, require } from "./errors.js";
-import { classifyIds, shortenedIds } from "./inference/classify.js";
-import { forcedIds, readingOf, translating } from "./inference/translate.js";
+import { readingOf, translating } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
-const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 2, read: 3, classify: 2 };
+const METHODS = { open: 1, translate: 2, silenceEachHead: 2, read: 3 };
 
 let writing = 0; // translations that go on
 
@@ -46,9 +45,8 @@ export class LocalEngine {
   /** @type {Checkpoint | ClassifierCheckpoint | null} */
   checkpoint = null;
 
-  /** @param {string | CheckpointFiles} source @param {Watching} [watching] */
-  async open(source, { report, signal } = {}) {
-    const files = typeof source === "string" ? await fetchCheckpoint(source, report, signal) : source;
+  /** @param {CheckpointFiles} files */
+  async open(files) {
     this.checkpoint = readCheckpoint(files);
     const { task, config, languages, figures, notFinite } = this.checkpoint;
     /** @type {Record<string, [number, number]>} */
@@ -56,48 +54,29 @@ export class LocalEngine {
     return { task, config, languages, figures, heads, notFinite };
   }
 
-  /** The open checkpoint, if it has this task. @returns {any} */
-  opened(task = this.checkpoint?.task) {
+  /** The open checkpoint, if it translates. @returns {any} */
+  opened() {
     require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
-    require(this.checkpoint.task === task, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task: this.checkpoint.task, wanted: task });
+    const { task } = this.checkpoint, wanted = "translation";
+    require(task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task, wanted });
     return this.checkpoint;
-  }
-
-  async tokenize(text) {
-    const { tokenizer } = this.opened(), ids = tokenizer.encode(text);
-    return { ids, tokens: ids.map((id) => tokenizer.shown(id)), words: tokenizer.words(ids) };
-  }
-
-  async forced(text) {
-    return forcedIds(this.opened("translation"), text);
   }
 
   /** @param {string} text @param {EngineRequest} [request] @param {Watching} [watching] */
   async translate(text, { changes = {}, ...options } = {}, watching = {}) {
-    const work = translating(this.opened("translation"), text, { ...options, edits: editsOf(changes) });
+    const work = translating(this.opened(), text, { ...options, edits: editsOf(changes) });
     writing++;
     return inTurns(work, watching).finally(() => writing--);
   }
 
   /** Translations come first. @param {ReadTokens} translation @param {number} [first] @param {Watching} [watching] */
   async silenceEachHead(translation, first = 0, watching = {}) {
-    return inTurns(silencingEachHead(this.opened("translation"), translation, first), watching, () => writing);
+    return inTurns(silencingEachHead(this.opened(), translation, first), watching, () => writing);
   }
 
   /** @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends. @param {EngineRequest} [request] */
   async read(source, target, { changes = {}, record } = {}) {
-    return readingOf(this.opened("translation"), source, target, { edits: editsOf(changes), record });
-  }
-
-  /** @param {string} text @param {EngineRequest} [request] */
-  async classify(text, { changes = {}, record } = {}) {
-    const checkpoint = this.opened("classification"), { tokenizer, config } = checkpoint;
-    const ids = shortenedIds(tokenizer.encode(text), config.max_length);
-    return { ...classifyIds(checkpoint, ids, { edits: editsOf(changes), record }), tokens: ids.map((id) => tokenizer.shown(id)) };
-  }
-
-  close() {
-    this.checkpoint = null;
+    return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
   }
 }
 
@@ -115,12 +94,12 @@ export class WorkerEngine {
       this[method] = (...given) => this.call(method, given.slice(0, count), given[count]);
   }
 
-  /** @param {string} method @param {unknown[]} values @param {Watching} [watching] */
+  /** @param {string} method @param {any[]} values @param {Watching} [watching] */
   call(method, values, { report, signal } = {}) {
     const id = ++this.calls;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, report });
-      this.worker.postMessage({ id, method, values });
+      this.worker.postMessage({ id, method, values }, method === "open" ? [values[0].weights] : []);
       const cancel = () => this.worker.postMessage({ id, method: "cancel" });
       if (signal?.aborted) cancel();
       signal?.addEventListener("abort", cancel, { once: true });
@@ -135,20 +114,21 @@ export class WorkerEngine {
   }
 
   fail(code, template) {
-    for (const { reject } of this.waiting.values()) reject(new EngineError(code, template));
+    const error = new EngineError(code, template);
+    this.call = () => Promise.reject(error);
+    for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
-  }
-
-  close() {
-    this.worker.terminate();
-    this.fail("cancelled", N_("The work was cancelled."));
   }
 }
 
 /** An engine in a worker; in the page where no worker can start. @param {string | URL} [address] Of worker.js. @returns {Engine} */
 export function startEngine(address) {
-  if (!address || typeof Worker === "undefined" || location.protocol === "file:") return new LocalEngine();
-  return /** @type {any} */ (new WorkerEngine(new Worker(address, { type: "module" })));
+  try {
+    if (address) return /** @type {any} */ (new WorkerEngine(new Worker(address, { type: "module" })));
+  } catch {
+    // A page without an origin of its own, such as one in an isolated frame, has no worker.
+  }
+  return new LocalEngine();
 }
 
 /** Answer the messages of a `WorkerEngine`. "cancel" ends the work with this id. @param {any} scope Of a worker. */

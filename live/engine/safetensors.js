@@ -2,7 +2,7 @@
 import { EngineError, N_, require } from "./errors.js";
 import { sizeOf, tensor } from "./tensor.js";
 
-export const MAX_WEIGHTS = 512 << 20; // bytes
+const MAX_WEIGHTS = 512 << 20; // bytes
 const MAX_HEADER = 8 << 20;
 const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
 

@@ -105,13 +105,9 @@ interface Watching { report?: (value: any) => void; signal?: AbortSignal }
 interface EngineRequest { search?: SearchConfig; forced?: Map<number, number>; limit?: number; changes?: Intervention; record?: string[] }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
-  open(source: string | CheckpointFiles, watching?: Watching): Promise<Pick<Checkpoint, "config" | "languages" | "figures" | "notFinite"> & {
+  open(files: CheckpointFiles): Promise<Pick<Checkpoint, "config" | "languages" | "figures" | "notFinite"> & {
     task: "translation" | "classification"; heads: Record<string, [number, number]> }>;
-  tokenize(text: string): Promise<{ ids: number[]; tokens: string[]; words: number[] }>;
-  forced(text: string): Promise<Map<number, number>>;
   translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
   silenceEachHead(translation: ReadTokens, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
   read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;
-  classify(text: string, request?: EngineRequest): Promise<Classification & { tokens: string[] }>;
-  close(): void;
 }

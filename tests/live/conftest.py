@@ -7,11 +7,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from model.cli.main import main
 
 PUBLISHED = "everyday-en-de"
+expect.set_options(timeout=30_000)  # on a machine with other work
 Open = Callable[..., Page]
 
 

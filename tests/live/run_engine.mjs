@@ -33,10 +33,10 @@ const JOBS = {
   /** The ids that greedy search writes for each text. */
   greedy: (engine, { texts }) => texts.map((text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids),
   /** The ids of each line, its tokens, their words and the text that they decode to. */
-  tokenize: async (engine, { lines }) => Promise.all(lines.map(async (line) => {
-    const { ids, tokens, words } = await engine.tokenize(line);
-    return [ids, tokens, words, engine.checkpoint.tokenizer.decode(ids)];
-  })),
+  tokenize: ({ checkpoint: { tokenizer } }, { lines }) => lines.map((line) => {
+    const ids = tokenizer.encode(line);
+    return [ids, ids.map((id) => tokenizer.shown(id)), tokenizer.words(ids), tokenizer.decode(ids)];
+  }),
   /** Each line as the model reads it, and what was changed. */
   clean: (_engine, { lines }) => lines.map((line) => [clean(line), cleaningChanges(line)]),
   translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {

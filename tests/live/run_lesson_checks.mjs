@@ -16,8 +16,8 @@ const app = new App({ checkpoints, words: { en: [] } });
 app.session.onStep = () => {};
 
 /** Open a checkpoint, without a server. */
-async function open({ name, source }) {
-  const [weights, config, tokenizer] = ["model.safetensors", "config.json", "tokenizer.json"].map((file) => readFileSync(`${source}/${file}`));
+async function open({ name, files }) {
+  const [weights, config, tokenizer] = ["weights", "config", "tokenizer"].map((part) => readFileSync(files[part]));
   const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength));
   app.session.results.clear();
   app.session.info = app.info = await app.session.engine.open({ weights: bytes, config: config.toString(), tokenizer: tokenizer.toString() });

@@ -18,7 +18,7 @@ from viz_app.course.expected import right_numbers
 from viz_app.course.lesson import Answer, Lesson, Number, OneOf, OneToken, Step
 from viz_app.course.situation import Situation
 from viz_app.export.live_lessons import live_lessons, live_steps
-from viz_app.export.site import published
+from viz_app.export.site import CHECKPOINT_FILES, published
 
 WIDTH_OF_A_HEAD = 32.0  # of everyday-en-de, a wrong answer with a text of its own
 CHECKPOINTS = ("everyday-en-de", "everyday-de-en", "gru-de-en")
@@ -166,7 +166,12 @@ def opened(case: Case) -> tuple[str, str]:
 def run_checks(all_cases: list[Case]) -> dict[str, Any]:
     """The verdicts of the page, see `run_lesson_checks.mjs`, and the names of all steps that it has a check for."""
     script = SCRIPT.with_name("run_lesson_checks.mjs")
-    listed = [published(BUNDLED / name).listed(source=str(BUNDLED / name)) for name in CHECKPOINTS]
+    listed = [
+        published(BUNDLED / name).listed(
+            files={part: str(BUNDLED / name / file) for part, file in CHECKPOINT_FILES.items()}
+        )
+        for name in CHECKPOINTS
+    ]
     given = json.dumps({"checkpoints": listed, "cases": [case.for_page() for case in all_cases]})
     command = [program("node"), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(script)]
     found = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)

@@ -15,7 +15,7 @@ from model.cli.main import main
 from tests.conftest import BUNDLED
 from tests.javascript.check import program
 from viz_app.export.site import MARK
-from viz_app.export.site_scripts import exports_of, joined, minified, modules, numbered
+from viz_app.export.site_scripts import Form, exports_of, joined, minified, modules, numbered
 
 MOST_CODE = 138_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
@@ -34,6 +34,18 @@ def policy_of(page: str) -> dict[str, list[str]]:
     return {name: values for name, *values in (rule.split() for rule in found[1].split(";") if rule.strip())}
 
 
+def start_digest(page: str) -> str:
+    """The digest of the script that says why a page cannot start."""
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def found(site: Path, pattern: str) -> Path:
+    """The one file with this name, which contains a hash."""
+    (file,) = site.glob(pattern)
+    return file
+
+
 def data_of(page: str, name: str) -> str:
     found = re.search(rf'<script type="application/json" id="{name}">([^<]*)</script>', page)
     assert found, name
@@ -44,16 +56,23 @@ def test_a_site_has_its_checkpoints_unchanged_and_lists_them(site: Path) -> None
     listed = json.loads(data_of((site / "index.html").read_text(encoding="utf-8"), "site"))["checkpoints"]
     assert [one["name"] for one in listed] == [NAME, "everyday-en-de"]
     for one in listed:
-        for file in ("model.safetensors", "config.json", "tokenizer.json", "README.md"):
-            assert (site / one["source"] / file).read_bytes() == (BUNDLED / one["name"] / file).read_bytes()
+        own = BUNDLED / one["name"]
+        for part, file in {
+            "weights": "model.safetensors",
+            "config": "config.json",
+            "tokenizer": "tokenizer.json",
+        }.items():
+            assert (site / one["files"][part]).read_bytes() == (own / file).read_bytes()
+        (card,) = (site / "checkpoints" / one["name"]).glob("README.*.md")
+        assert card.read_bytes() == (own / "README.md").read_bytes()
 
 
 def test_every_address_in_a_site_is_a_file_of_it(site: Path) -> None:
     """Below any address, so none begins with a slash or names a host."""
     page = (site / "index.html").read_text(encoding="utf-8")
-    manifest = json.loads((site / "manifest.webmanifest").read_text(encoding="utf-8"))
+    manifest = json.loads(found(site, "manifest.*").read_text(encoding="utf-8"))
     named = [*re.findall(r'(?:href|src)="([^"]+)"', page), *(icon["src"] for icon in manifest["icons"])]
-    named += re.findall(r'<meta name="(?:worker|offline)" content="([^"]+)"', page)
+    named += re.findall(r'<meta name="offline" content="([^"]+)"', page)
     assert len(named) >= 7
     for address in named:
         assert (site / address).is_file(), address
@@ -68,20 +87,24 @@ def test_every_address_in_a_site_is_a_file_of_it(site: Path) -> None:
 def test_the_policy_allows_only_scripts_of_the_site(site: Path) -> None:
     policy = policy_of((site / "index.html").read_text(encoding="utf-8"))
     assert policy["default-src"] == ["'none'"]
-    assert policy["script-src"] == policy["connect-src"] == policy["worker-src"] == ["'self'"]
+    assert policy["connect-src"] == policy["worker-src"] == ["'self'"]
+    assert policy["script-src"] == ["'self'", start_digest((site / "index.html").read_text(encoding="utf-8"))]
 
 
-def test_the_service_worker_keeps_every_file_and_has_the_version_of_the_contents(site: Path, tmp_path: Path) -> None:
-    worker = (site / "offline-worker.js").read_text(encoding="utf-8")
-    kept = json.loads(re.search(r"\[[^\]]*\]", worker.partition("FILES")[2])[0])  # type: ignore[index]
+def test_every_file_has_its_hash_in_its_name_and_the_service_worker_knows_the_list(site: Path) -> None:
+    """Without a hash are only the page, the list and the service worker, which has the hashes of both."""
     present = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-    assert set(kept) == {"./"} | {
-        path for path in present if not path.startswith("checkpoints/") and path not in ("offline-worker.js", MARK)
-    }
-    other = tmp_path / "other"
-    assert main(["publish", NAME, "--out", str(other)]) == 0
-    versions = {json.loads((folder / MARK).read_text(encoding="utf-8"))["version"] for folder in (site, other)}
-    assert len(versions) == 2
+    assert set(json.loads((site / MARK).read_text(encoding="utf-8"))["files"]) == present - {MARK}
+    without = {name for name in present if hash_of((site / name).read_bytes()) not in name.split(".")}
+    assert without == {"index.html", "offline-worker.js", MARK}
+    worker = (site / "offline-worker.js").read_text(encoding="utf-8")
+    for name in ("index.html", MARK):
+        stem, ending = name.split(".")
+        assert f'"{stem}.{hash_of((site / name).read_bytes())}.{ending}"' in worker
+
+
+def hash_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path: Path) -> None:
@@ -92,7 +115,7 @@ def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path
     assert weights == (BUNDLED / NAME / "model.safetensors").read_bytes()
     (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'"]
+    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'", start_digest(page)]
     assert "connect-src" not in policy_of(page) or policy_of(page)["connect-src"] == ["'none'"]
     assert not re.findall(r'(?:src|href)="(?!data:)', page.split("<body>")[0])
 
@@ -176,14 +199,17 @@ def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
 def test_the_code_of_a_page_is_small(site: Path) -> None:
     """Without checkpoints and words; a recurrent network, which this site has, needs code of its own."""
     page = (site / "index.html").read_text(encoding="utf-8")
+    words = (data_of(page, "site"), data_of(page, "start"), *re.findall("<noscript>.*?</noscript>", page))
+    for one in words:
+        page = page.replace(one, "")
     files = [path.read_text(encoding="utf-8") for path in site.iterdir() if path.suffix in (".js", ".css")]
-    assert sum(len(text.encode()) for text in (*files, page.replace(data_of(page, "site"), ""))) < MOST_CODE
+    assert sum(len(text.encode()) for text in (*files, page)) < MOST_CODE
 
 
 def test_a_page_has_only_the_code_that_its_checkpoints_need(site: Path, tmp_path: Path) -> None:
     transformer = tmp_path / "transformer"
     assert main(["publish", "everyday-en-de", "--out", str(transformer)]) == 0
-    scripts = [(folder / "app.js").read_text(encoding="utf-8") for folder in (site, transformer)]
+    scripts = [found(folder, "app.*.js").read_text(encoding="utf-8") for folder in (site, transformer)]
     assert len(scripts[0]) - len(scripts[1]) > 2000
     assert all("pruned" not in script for script in scripts), "no page searches with a beam"
 
@@ -191,7 +217,7 @@ def test_a_page_has_only_the_code_that_its_checkpoints_need(site: Path, tmp_path
 def test_a_site_has_all_words_and_its_script_has_none(site: Path) -> None:
     words = json.loads(data_of((site / "index.html").read_text(encoding="utf-8"), "site"))["words"]
     assert list(words) == ["en", "zh", "ko"]
-    script, english = (site / "app.js").read_text(encoding="utf-8"), words["en"]
+    script, english = found(site, "app.*.js").read_text(encoding="utf-8"), words["en"]
     assert "Clear forced words" in english
     assert not [text for text in english if len(text) > 20 and text in script]
     for code in ("zh", "ko"):
@@ -203,7 +229,7 @@ def test_numbers_stand_for_texts_and_values_stay() -> None:
 
 
 def test_a_style_sheet_has_no_rule_for_what_the_script_does_not_make(site: Path) -> None:
-    sheet = (site / "style.css").read_text(encoding="utf-8")
+    sheet = found(site, "style.*.css").read_text(encoding="utf-8")
     assert ".candidates" in sheet
     assert ":is(select,input" in sheet.replace(", ", ",")
     for class_name in (".edge", ".snapshot", ".hl-definitions"):
@@ -228,8 +254,9 @@ def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
     assert ran(script) == ran(minified(script)) == "3 undefined"
 
 
-def test_no_two_modules_export_the_same_name() -> None:
-    exported = [one for name, text in modules("script.js").items() for one in exports_of(name, text)]
+@pytest.mark.parametrize("form", ["site", "file", "report"])
+def test_no_two_modules_export_the_same_name(form: Form) -> None:
+    exported = [one for name, text in modules("script.js", form=form).items() for one in exports_of(name, text)]
     assert sorted({one for one in exported if exported.count(one) > 1}) == []
 
 

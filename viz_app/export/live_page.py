@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -15,12 +15,25 @@ from html import escape
 from model.files import finite
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
+from viz_app.content.translation import N_
 from viz_app.export.site_scripts import LIVE, Form, joined, minified, modules, numbered, shared_names, texts_of
 
-__all__ = ["POLICY", "PageCode", "code_of_page", "compact", "data_block", "lesson_style", "one_file", "page", "style"]
+__all__ = [
+    "PageCode",
+    "code_of_page",
+    "compact",
+    "data_block",
+    "integrity",
+    "lesson_style",
+    "one_file",
+    "page",
+    "site_policy",
+    "style",
+]
 
 RECURRENT = "engine/network/recurrent.js"
 REPORT = "report_texts.js"  # what only a report shows
+INLINED = "inlined.js"  # reads the checkpoints that one file holds
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
 # The pages show translators, and translate with greedy search.
 UNUSED = frozenset(
@@ -36,6 +49,7 @@ RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
+WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
 STYLES = (*COMPONENT_STYLES, "chips.css")
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
@@ -45,8 +59,41 @@ POLICY = (
 
 def page(policy: str, **parts: str) -> str:
     """The HTML of the page, from the template `live/index.html`. No part can change another one."""
-    template, named = (LIVE / "index.html").read_text(encoding="utf-8"), {"policy": policy, **parts}
+    script, words = start_code()
+    start = f"{data_block('start', compact(words))}\n<script>{script}</script>"
+    named = {"policy": policy, "start": start, "without_script": without_script(), **parts}
+    template = (LIVE / "index.html").read_text(encoding="utf-8")
     return re.sub(r"\{(\w+)\}", lambda match: named[match[1]], template)
+
+
+@cache
+def start_code() -> tuple[str, Mapping[str, list[str]]]:
+    """The script that says why a page cannot start, and its words, as in `PageCode`."""
+    scripts = modules("start.js")
+    texts = texts_of(scripts)
+    return minified(numbered(joined(scripts), texts)), words_of(texts)
+
+
+def without_script() -> str:
+    """What a browser shows that runs no scripts, in every language."""
+    return "".join(f'<p lang="{code}">{escape(catalogue(code).text(WITHOUT_SCRIPT))}</p>' for code in LANGUAGES)
+
+
+def words_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Language → the translations of texts, for English and each language that has most of them."""
+    words = {code: [catalogue(code).text(text) for text in texts] for code in LANGUAGES}
+    offered = [code for code in LANGUAGES if sum(map(str.__eq__, words[code], texts)) < 0.1 * len(texts)]
+    return {code: words[code] for code in (ENGLISH, *offered)}
+
+
+def integrity(text: str) -> str:
+    """The digest of a file, by which a browser refuses any other contents."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def site_policy() -> str:
+    """The policy of a page with files beside it."""
+    return POLICY.format(style="'self' 'unsafe-inline'", script=f"'self' '{integrity(start_code()[0])}'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +132,8 @@ def one_file(
 def frame(form: Form, *, recurrent: bool, lessons: bool) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
     script = code_of_page(form, recurrent=recurrent, lessons=lessons).script.replace("</", "<\\/")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
-    policy = common.format(style="'unsafe-inline'", script=f"'sha256-{digest}'")
+    policy = common.format(style="'unsafe-inline'", script=f"'{integrity(script)}' '{integrity(start_code()[0])}'")
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("icon.svg").encode()).decode()
     head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
@@ -111,20 +157,18 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
     """
-    left_out = {RECURRENT: not recurrent, "lessons.js": not lessons, REPORT: form != "report"}
+    left_out = {RECURRENT: not recurrent, "lessons.js": not lessons, REPORT: form != "report", INLINED: form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
     scripts = modules("script.js", without=without, form=form)
     own = lessons and form == "site"  # the lessons are a script of their own
     others = modules(LESSONS, without=without.union(scripts), form=form) if own else {}
     texts, shared = texts_of({**scripts, **others}), shared_names(others, scripts)
-    words = {code: [catalogue(code).text(text) for text in texts] for code in LANGUAGES}
-    offered = [code for code in LANGUAGES if sum(map(str.__eq__, words[code], texts)) < 0.1 * len(texts)]
     script = joined(scripts, exported=shared)
     second = joined(others, exported={"Course": "Course"}, given=shared, source="../app.js") if own else ""
     return PageCode(
         script=minified(numbered(script, texts)),
         lessons=minified(numbered(second, texts)),
-        words={code: words[code] for code in (ENGLISH, *offered)},
+        words=words_of(texts),
     )
 
 

@@ -103,7 +103,7 @@ def code_of(forced: Mapping[int, int]) -> str:
 
 def listed(translation: Translation, text: str, name: str) -> Data:
     """The checkpoint as a site lists it; the only text is that of the report."""
-    return {"name": name, "source": "", "languages": list(translation.languages), "examples": [text], "batch": []}
+    return {"name": name, "files": None, "languages": list(translation.languages), "examples": [text], "batch": []}
 
 
 def info(translation: Translation, sizes: Sizes | None) -> Data:

@@ -7,10 +7,9 @@ host for anything.
 import base64
 import gzip
 import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
@@ -20,10 +19,20 @@ from viz_app.content.catalogues import ENGLISH
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
 from viz_app.export.live_lessons import live_lessons, live_texts
-from viz_app.export.live_page import POLICY, code_of_page, compact, data_block, lesson_style, one_file, page, style
-from viz_app.export.site_scripts import LIVE, minified
+from viz_app.export.live_page import (
+    code_of_page,
+    compact,
+    data_block,
+    integrity,
+    lesson_style,
+    one_file,
+    page,
+    site_policy,
+    style,
+)
+from viz_app.export.site_scripts import joined, minified, modules
 
-__all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
+__all__ = ["CHECKPOINT_FILES", "GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
 GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
 DESCRIPTION = (
@@ -34,11 +43,11 @@ MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
 HEAD = (
-    '<link rel="icon" href="icon.svg">\n<link rel="manifest" href="manifest.webmanifest">\n'
-    '<meta name="worker" content="app.js">\n<meta name="offline" content="offline-worker.js">\n'
-    '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
+    '<link rel="icon" href="{icon}">\n<link rel="manifest" href="{manifest}">\n'
+    '<link rel="stylesheet" href="{style}" integrity="{style_hash}" crossorigin>\n'
+    '<script type="module" src="{app}" integrity="{app_hash}"></script>'
 )
-LESSON_FILES = {"lessons": "course/lessons.json", "style": "course/style.css"}
+OFFLINE = '<meta name="offline" content="offline-worker.js">'
 MAX_SENTENCES = 4  # of a batch, as in the app
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
@@ -51,12 +60,16 @@ class Published:
     folder: Path
     config: CheckpointConfig
 
-    def listed(self, *, source: str) -> dict[str, object]:
-        """What the pages know before the checkpoint is open; `source` is its folder, or "" where the page holds it."""
+    def listed(self, *, files: Mapping[str, str] | None) -> dict[str, object]:
+        """What the pages know before the checkpoint is open.
+
+        Args:
+            files: The addresses of its weights, configuration and tokenizer; None where the page holds them.
+        """
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
         return {
             "name": self.name,
-            "source": source,
+            "files": files,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
             "examples": examples,
             "heads": prepared.heads,
@@ -119,44 +132,72 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
 
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
-    """All files of a site: path → contents. The page works below any address of a web server."""
+    """All files of a site: path → contents. The page works below any address of a web server.
+
+    The name of each file contains its hash, except for the page, the service worker and the list of files. So an open
+    page of an older version never gets a file of this one.
+    """
     names = [one.name for one in checkpoints]
     lessons = live_lessons(names)
     code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons))
-    files = {
-        "app.js": code.script.encode(),
-        "style.css": style(code.script).encode(),
-        "icon.svg": asset("icon.svg").encode(),
+    files: dict[str, bytes] = {}
+
+    def add(path: str, content: str | bytes) -> str:
+        content = content.encode() if isinstance(content, str) else content
+        files[path := hashed(path, content)] = content
+        return path
+
+    app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("icon.svg")), style(code.script)
+    others = {
+        language: add(f"words/{language}.json", compact(code.words[language]))
+        for language in code.words
+        if language != ENGLISH
     }
-    for one in checkpoints:
-        for file in (*CHECKPOINT_FILES.values(), CARD):
-            if (one.folder / file).is_file():
-                files[f"checkpoints/{one.name}/{file}"] = (one.folder / file).read_bytes()
-    named = {language: f"words/{language}.json" for language in code.words if language != ENGLISH}
-    files |= {name: compact(code.words[language]).encode() for language, name in named.items()}
     site: dict[str, object] = {
-        "checkpoints": [one.listed(source=f"checkpoints/{one.name}") for one in checkpoints],
-        "words": {ENGLISH: code.words[ENGLISH], **named},
+        "checkpoints": [one.listed(files=add_checkpoint(one, add)) for one in checkpoints],
+        "words": {ENGLISH: code.words[ENGLISH], **others},
     }
     if lessons:
-        texts = {language: f"course/texts-{language}.json" for language in code.words}
-        site["course"] = {**LESSON_FILES, "texts": texts}
-        files["course/course.js"] = code.lessons.encode()
-        files[LESSON_FILES["style"]] = lesson_style().encode()
-        files[LESSON_FILES["lessons"]] = compact(lessons).encode()
-        files |= {name: compact(live_texts(names, language)).encode() for language, name in texts.items()}
-    policy = POLICY.format(style="'self' 'unsafe-inline'", script="'self'")
-    body = data_block("site", compact(site))
-    html = page(policy, about=f"{DESCRIPTION}\n{GENERATOR}", head=HEAD, body=body, icon="icon.svg")
-    files["index.html"] = html.encode()
-    files["manifest.webmanifest"] = compact(manifest()).encode()
-    version = hashlib.sha256(b"".join(name.encode() + files[name] for name in sorted(files))).hexdigest()[:16]
-    kept = ["./", *(name for name in files if not name.startswith("checkpoints/"))]
-    worker = (LIVE / "offline-worker.js").read_text(encoding="utf-8")
-    worker = worker.replace('"{version}"', json.dumps(version)).replace('["{files}"]', compact(kept))
-    files["offline-worker.js"] = minified(worker).encode()
-    files[MARK] = compact({"made_by": "headlight publish", "version": version, "files": sorted(files)}).encode()
-    return files
+        texts = {language: compact(live_texts(names, language)) for language in code.words}
+        site["course"] = {
+            "script": add("course/course.js", code.lessons.replace("../app.js", f"../{app}")),
+            "style": add("course/style.css", lesson_style()),
+            "lessons": add("course/lessons.json", compact(lessons)),
+            "texts": {language: add(f"course/texts-{language}.json", text) for language, text in texts.items()},
+        }
+    head = HEAD.format(
+        icon=icon,
+        manifest=add("manifest.webmanifest", compact(manifest(icon))),
+        style=add("style.css", sheet),
+        style_hash=integrity(sheet),
+        app=app,
+        app_hash=integrity(code.script),
+    )
+    about = f"{DESCRIPTION}\n{GENERATOR}\n{OFFLINE}"
+    html = page(site_policy(), about=about, head=head, body=data_block("site", compact(site)), icon=icon).encode()
+    return {**files, "index.html": html, **offline_files(html, list(files))}
+
+
+def hashed(path: str, content: bytes) -> str:
+    """A path with the hash of the contents in the name, as `live/files.js` reads it."""
+    file = PurePosixPath(path)
+    return str(file.with_name(f"{file.stem}.{hashlib.sha256(content).hexdigest()[:16]}{file.suffix}"))
+
+
+def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str, str]:
+    """Add the files of a checkpoint and its card to a site. Returns the addresses of what the page loads."""
+    folder = f"checkpoints/{one.name}"
+    if (one.folder / CARD).is_file():
+        add(f"{folder}/{CARD}", (one.folder / CARD).read_bytes())
+    return {part: add(f"{folder}/{file}", one.file(part)) for part, file in CHECKPOINT_FILES.items()}
+
+
+def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
+    """The list of all files, by which we know a site of ours, and the service worker, which keeps them."""
+    listed = compact({"made_by": "headlight publish", "files": [*files, "index.html", "offline-worker.js"]}).encode()
+    worker = joined(modules("offline-worker.js"))
+    worker = worker.replace("{page}", hashed("index.html", html)).replace("{list}", hashed(MARK, listed))
+    return {MARK: listed, "offline-worker.js": minified(worker).encode()}
 
 
 def site_file(checkpoints: Sequence[Published]) -> bytes:
@@ -164,7 +205,7 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
     names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
     lessons = live_lessons(names)
     code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons))
-    site: dict[str, object] = {"checkpoints": [one.listed(source="") for one in checkpoints], "words": code.words}
+    site: dict[str, object] = {"checkpoints": [one.listed(files=None) for one in checkpoints], "words": code.words}
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
         site["course"] = {"lessons": lessons, "style": "", "texts": texts}
@@ -183,9 +224,9 @@ def zipped(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def manifest() -> dict[str, object]:
+def manifest(icon: str) -> dict[str, object]:
     """The description by which a browser can install the page as an app."""
-    icons = [{"src": "icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any"}]
+    icons = [{"src": icon, "sizes": "any", "type": "image/svg+xml", "purpose": "any"}]
     return {
         "name": "Headlight",
         "short_name": "Headlight",

@@ -25,6 +25,13 @@ LIVE = HOME / "live"
 OWN = {"assets/bridge.js": "bridge.js"}  # the page around the components is another one than that of the app
 # A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
 IN_REPORT = {"opening.js": "recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
+# The colours have the names that Streamlit gives them in the app. In a page they have shorter ones.
+COLOURS = {
+    "--st-primary-color": "--p",
+    "--st-text-color": "--t",
+    "--st-background-color": "--b",
+    "--st-secondary-background-color": "--s",
+}
 EMPTY: Mapping[str, str] = MappingProxyType({})
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 # What takes the place of a module. One file holds the code of the lessons too.
@@ -36,6 +43,8 @@ INSTEAD: Mapping[Form, Mapping[str, str]] = {
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
 DECLARED = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
+MODULE = "//module\n"  # where one begins in a script; no other comment is left there
+ONLY_RETURNS = re.compile(r"^function (\w+)(\(.*\)) \{\n  return ((?:.*\n(?!\}))*.*);\n\}\n", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:async )?function\*? (\w+)\((?:.*\}\n|.*\{\n(?:(?!\}).*\n)*\}\n)", re.MULTILINE)
 
 
@@ -86,12 +95,16 @@ def joined(
         given: What another script exports, in the same form.
         source: The address of that script.
     """
-    names_of = {name: exports_of(name, text) for name, text in scripts.items()}
+    needed = {
+        *exported.values(),
+        *(one for name, text in scripts.items() for names, _ in imports_of(name, text) for one in names),
+    }
+    names_of = {name: [one for one in exports_of(name, text) if one in needed] for name, text in scripts.items()}
     taken = {*given.values(), *(one for names in names_of.values() for one in names)}
     parts = []
     for name, text in scripts.items():
-        own = private_names(text)
-        code = plain(name, IMPORT.sub("", text))
+        own = private_names(text).union(exports_of(name, text)) - {*names_of[name]}
+        code = MODULE + plain(name, IMPORT.sub("", text))
         if own & taken:
             names = ",".join(names_of[name])
             code = f"const[{names}]=(()=>{{\n{code}\nreturn[{names}]}})();\n"
@@ -110,7 +123,7 @@ def joined(
     begin, end = f'import{{{imported}}}from"{source}";\n' if given else "", ""
     if exported:
         begin, end = f"{begin}export const[{','.join(exported)}]=", f"return[{','.join(exported.values())}];\n"
-    return f"{begin}(() => {{\n{without_unused(script + end)}}})();\n"
+    return f"{begin}(() => {{\n{with_arrows(without_unused(script + end))}}})();\n"
 
 
 def shared_names(scripts: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
@@ -159,8 +172,21 @@ def without_unused(script: str) -> str:
     return smaller if smaller == script else without_unused(smaller)
 
 
+def with_arrows(script: str) -> str:
+    """A script in which functions that only return are arrows, which are shorter. Each comes first in its module."""
+
+    def changed(module: str) -> str:
+        found = ONLY_RETURNS.findall(module)
+        arrows = [f"const {name} = {arguments} => ({value});\n" for name, arguments, value in found]
+        return "".join(arrows) + ONLY_RETURNS.sub("", module)
+
+    return "".join(map(changed, script.split(MODULE)))
+
+
 def minified(text: str, kind: str = "application/javascript") -> str:
-    """A script or a style sheet in as few characters as possible. Local variables get short names."""
+    """A script or a style sheet in as few characters as possible. Local variables and colours get short names."""
+    for name, short in COLOURS.items():
+        text = text.replace(name, short)
     return minify.string(kind, text)
 
 
