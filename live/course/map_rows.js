@@ -19,7 +19,7 @@ export function sumOf(numbers) {
 }
 
 /** @param {number[]} numbers */
-export function meanOf(numbers) {
+export function average(numbers) {
   return sumOf(numbers) / numbers.length;
 }
 

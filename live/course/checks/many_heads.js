@@ -3,7 +3,7 @@ import { inOrderOfHeads, noChanges, writeChanges } from "../../changes.js";
 import { chosenHead } from "../../chosen_head.js";
 import { asForced, everyHead, logProbability } from "../../head_effects.js";
 import { allEffects, silencing } from "../effects.js";
-import { largestAt, mapRows, meanOf } from "../map_rows.js";
+import { largestAt, mapRows, average } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 import { wordList, wordsOf } from "../words.js";
 
@@ -95,8 +95,8 @@ export const MANY_HEADS = {
     if (kind === "cross") return verdict("cross", {});
     if (typeof head.head !== "number") return verdict("no-head", {});
     const { maps, text: usual } = await situation.usual();
-    const rows = mapRows(maps[kind], head.layer, head.head), at = (offset) => meanOf(rows.flatMap((row, t) => row[t + offset] ?? []));
-    const shares = { previous: at(-1), same: at(0), next: at(1), end: meanOf(rows.map((row) => row[kind === "decoder" ? 0 : row.length - 1])) };
+    const rows = mapRows(maps[kind], head.layer, head.head), at = (offset) => average(rows.flatMap((row, t) => row[t + offset] ?? []));
+    const shares = { previous: at(-1), same: at(0), next: at(1), end: average(rows.map((row) => row[kind === "decoder" ? 0 : row.length - 1])) };
     const most = Object.keys(shares)[largestAt(Object.values(shares))], other = shares[most] > least ? most : "spread";
     return verdict(shares.previous > least ? "right" : other, {
       ...shares, least, layer: head.layer + 1, head: head.head + 1, usual, changed: await textWithout(situation, [head]),

@@ -2,7 +2,7 @@
 import { hookName, KINDS } from "../../engine/trace.js";
 import { maskOf } from "../../kinds.js";
 import { batchFields, chosenSentence, padded } from "../../padded_batch.js";
-import { largestDifference, mapRows, meanOf, sumOf } from "../map_rows.js";
+import { largestDifference, mapRows, average, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 import { wordList } from "../words.js";
 
@@ -20,7 +20,7 @@ async function batchOf(situation) {
 /** The weight on masked keys for each kind, as a mean over layers, heads and queries that are not padding. @param {Situation} situation */
 async function leakOf({ session, info }, { all, row }) {
   const { source, read } = padded(all), { recorded } = await session.engine.read(source[row], read[row], { record: ["*.masked_scores"] });
-  return Object.keys(KINDS).map((kind) => meanOf(Array.from({ length: info.heads[kind][0] }, (_, layer) => {
+  return Object.keys(KINDS).map((kind) => average(Array.from({ length: info.heads[kind][0] }, (_, layer) => {
     const [weights, scores] = ["weights", "masked_scores"].map((stage) => recorded[hookName(kind, layer, stage)]), [heads, T, S] = weights.shape;
     const real = (i) => Math.floor(i / S) % T < all[row][KINDS[kind].queries].length;
     return sumOf(weights.data.filter((_, i) => scores.data[i] === -Infinity && real(i))) / heads / all[row][KINDS[kind].queries].length;

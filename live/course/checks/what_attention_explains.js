@@ -2,7 +2,7 @@
 import { noChanges, readChanges, writeChanges } from "../../changes.js";
 import { everyHead } from "../../head_effects.js";
 import { allEffects } from "../effects.js";
-import { mapRows, meanOf, sumOf } from "../map_rows.js";
+import { mapRows, average, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 
 /** @typedef {import("../situation.js").Situation} Situation */
@@ -39,7 +39,7 @@ export const WHAT_ATTENTION_EXPLAINS = {
   /** Whether the largest weights put the heads in the order of the effects of silencing them. */
   async "largest-weight"(situation, answer) {
     const usual = await situation.usual(), found = await allEffects(situation), effects = found.map(({ change }) => Math.abs(change));
-    const sizes = found.map((head) => meanOf(largestWeights(usual, head))), correlation = rankCorrelation(sizes, effects), size = Math.abs(correlation);
+    const sizes = found.map((head) => average(largestWeights(usual, head))), correlation = rankCorrelation(sizes, effects), size = Math.abs(correlation);
     const [least, tenth] = [sizes, effects].map((numbers) => numbers.toSorted((a, b) => b - a)[9]), shared = effects.filter((one, i) => one >= tenth && sizes[i] >= least).length;
     return chosen(answer, [size < 0.3 ? "none" : size < 0.6 ? "some" : "similar"], { correlation, shared, heads: effects.length });
   },
