@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.limits import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
 from viz_app.sections.steps.greedy_steps import greedy_steps
@@ -13,8 +14,6 @@ from viz_app.widgets.explanation import explanation
 from viz_app.widgets.forced_words_note import forced_words_caption
 from viz_app.widgets.run_controls import chosen_forced_tokens
 from viz_app.widgets.text_field import require_text
-
-MAX_STEPS = 60  # with more, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
 text = require_text(config, forces=True)
