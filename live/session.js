@@ -6,7 +6,8 @@ const KEPT = 24; // results
 
 /**
  * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
- *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it: `source` is its folder.
+ *   heads: string, order: string, reordered: string, batch: string[], card: any }} Site A checkpoint as the site lists it: `source` is its
+ *   folder, `card` its cards by language or the address of a file with them.
  * @typedef {AbortController & { all: Promise<SilencingEffect[]> }} Measuring `all`: when every head is measured.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */

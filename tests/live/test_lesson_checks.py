@@ -165,7 +165,7 @@ def opened(case: Case) -> tuple[str, str]:
 def run_checks(all_cases: list[Case]) -> dict[str, Any]:
     """The verdicts of the page, see `run_lesson_checks.mjs`, and the names of all steps that it has a check for."""
     script = SCRIPT.with_name("run_lesson_checks.mjs")
-    listed = [published(BUNDLED / name).listed(source=str(BUNDLED / name)) for name in CHECKPOINTS]
+    listed = [published(BUNDLED / name).listed(source=str(BUNDLED / name), card="") for name in CHECKPOINTS]
     given = json.dumps({"checkpoints": listed, "cases": [case.for_page() for case in all_cases]})
     command = [program("node"), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(script)]
     found = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)

@@ -12,13 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from markdown_it import MarkdownIt
+
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
 from model.config.model import ModelConfig, RecurrentConfig
 from viz_app.components.bundle import asset
-from viz_app.content.catalogues import ENGLISH
+from viz_app.content.cards import read_card
+from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
+from viz_app.content.limits import LIMITS, MAX_SENTENCES
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import POLICY, code_of_page, compact, data_block, lesson_style, one_file, page, style
 from viz_app.export.site_scripts import LIVE, minified
@@ -33,13 +37,14 @@ DESCRIPTION = (
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
+# What a card must not do in the page: ask another host, or lead away from the choices in the address.
+CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link", "autolink"])
 HEAD = (
     '<link rel="icon" href="icon.svg">\n<link rel="manifest" href="manifest.webmanifest">\n'
     '<meta name="worker" content="app.js">\n<meta name="offline" content="offline-worker.js">\n'
     '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
 )
 LESSON_FILES = {"lessons": "course/lessons.json", "style": "course/style.css"}
-MAX_SENTENCES = 4  # of a batch, as in the app
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
 
@@ -51,12 +56,18 @@ class Published:
     folder: Path
     config: CheckpointConfig
 
-    def listed(self, *, source: str) -> dict[str, object]:
-        """What the pages know before the checkpoint is open; `source` is its folder, or "" where the page holds it."""
+    def listed(self, *, source: str, card: object) -> dict[str, object]:
+        """What the pages know before the checkpoint is open.
+
+        Args:
+            source: Its folder, or "" where the page holds it.
+            card: Its cards, or the address of a file with them.
+        """
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
         return {
             "name": self.name,
             "source": source,
+            "card": card,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
             "examples": examples,
             "heads": prepared.heads,
@@ -64,6 +75,13 @@ class Published:
             "reordered": prepared.reordered,
             "batch": list(batch_examples(self.config)[1][:MAX_SENTENCES]),
         }
+
+    def cards(self) -> dict[str, str]:
+        """Language → the model card as HTML, which has no markup of its author."""
+        texts = {language: read_card(self.folder, language).text for language in LANGUAGES}
+        html = {language: CARD_READER.render(text) for language, text in texts.items()}
+        scrolling = '<table tabindex="0">'  # on a phone
+        return {language: text.replace("<table>", scrolling) for language, text in html.items()}
 
     def file(self, part: str) -> bytes:
         return (self.folder / CHECKPOINT_FILES[part]).read_bytes()
@@ -134,9 +152,12 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
                 files[f"checkpoints/{one.name}/{file}"] = (one.folder / file).read_bytes()
     named = {language: f"words/{language}.json" for language in code.words if language != ENGLISH}
     files |= {name: compact(code.words[language]).encode() for language, name in named.items()}
+    cards = {one.name: f"cards/{one.name}.json" for one in checkpoints}
+    files |= {cards[one.name]: compact(one.cards()).encode() for one in checkpoints}
     site: dict[str, object] = {
-        "checkpoints": [one.listed(source=f"checkpoints/{one.name}") for one in checkpoints],
+        "checkpoints": [one.listed(source=f"checkpoints/{one.name}", card=cards[one.name]) for one in checkpoints],
         "words": {ENGLISH: code.words[ENGLISH], **named},
+        "limits": dict(LIMITS),
     }
     if lessons:
         texts = {language: f"course/texts-{language}.json" for language in code.words}
@@ -164,7 +185,11 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
     names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
     lessons = live_lessons(names)
     code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons))
-    site: dict[str, object] = {"checkpoints": [one.listed(source="") for one in checkpoints], "words": code.words}
+    site: dict[str, object] = {
+        "checkpoints": [one.listed(source="", card=one.cards()) for one in checkpoints],
+        "words": code.words,
+        "limits": dict(LIMITS),
+    }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
         site["course"] = {"lessons": lessons, "style": "", "texts": texts}

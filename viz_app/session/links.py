@@ -20,7 +20,17 @@ __all__ = ["LIVE_PAGES", "code_field", "has_codes", "link_button", "wanted_place
 
 ANYWHERE = ("0.0.0.0", "::")  # a server with one of these addresses listens at every address of its computer
 PARAMETER = "code"  # of a link that is a code
-LIVE_PAGES = ("translate", "steps", "heads", "inside", "positions", "masks", "lessons")  # see live/pages.js
+# See live/pages.js.
+LIVE_PAGES = (
+    "translate",
+    "steps",
+    "heads",
+    "inside",
+    "positions",
+    "masks",
+    "lessons",
+    "checkpoints",
+)
 
 
 def link_button(page: str) -> None:
