@@ -15,7 +15,7 @@ from model.cli.main import main
 from tests.conftest import BUNDLED
 from tests.javascript.check import program
 from viz_app.export.site import MARK
-from viz_app.export.site_scripts import exports_of, joined, minified, modules, numbered
+from viz_app.export.site_scripts import Form, exports_of, joined, minified, modules, numbered
 
 MOST_CODE = 134_500  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
@@ -228,8 +228,10 @@ def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
     assert ran(script) == ran(minified(script)) == "3 undefined"
 
 
-def test_no_two_modules_export_the_same_name() -> None:
-    exported = [one for name, text in modules("script.js").items() for one in exports_of(name, text)]
+@pytest.mark.parametrize("form", ["site", "file", "report"])
+def test_no_two_modules_export_the_same_name(form: Form) -> None:
+    scripts = {**modules("course/course.js", form=form), **modules("script.js", form=form)}
+    exported = [one for name, text in scripts.items() for one in exports_of(name, text)]
     assert sorted({one for one in exported if exported.count(one) > 1}) == []
 
 

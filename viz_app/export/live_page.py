@@ -21,13 +21,14 @@ __all__ = ["POLICY", "PageCode", "code_of_page", "compact", "data_block", "lesso
 RECURRENT = "engine/network/recurrent.js"
 REPORT = "report_texts.js"  # what only a report shows
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
-# The pages show translators, and translate with greedy search.
+# The pages show translators, translate with greedy search, and show no code.
 UNUSED = frozenset(
     {
         "engine/network/classifier.js",
         "engine/inference/classify.js",
         "engine/decoding/beam.js",
         "engine/decoding/sampling.js",
+        "assets/code_listing.js",
     }
 )
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

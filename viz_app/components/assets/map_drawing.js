@@ -4,7 +4,7 @@ import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { isolated, letters, shortened, spoken } from "./format.js";
 import { availableWidth } from "./mounting.js";
-import { clamped, colourAt } from "./numbers.js";
+import { clamped, colourAt, times } from "./numbers.js";
 import { ARROWS } from "./single_tab_stop.js";
 import { say } from "./words.js";
 
@@ -108,7 +108,7 @@ function colourBar({ bar, colours }, { right, bottom }) {
   if (!bar) return [];
   const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2];
   return [el("g", {}, [
-    ...Array.from({ length: STOPS }, (_, i) => el("rect", {
+    ...times(STOPS, (i) => el("rect", {
       x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
     })),
     ...bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
