@@ -1,13 +1,7 @@
 // What only a report shows. A site is made without this file.
-import { el } from "./assets/dom.js";
 import { say } from "./assets/words.js";
 import { namesOf } from "./kinds.js";
 import { mapName } from "./maps.js";
-
-/** The text of a report, which has no field for another one. @param {import("./app.js").App} app */
-export function recordedText(app) {
-  return el("p", { class: "recorded" }, [el("bdi", { lang: app.listed.languages[0] || false }, app.text)]);
-}
 
 /** The changed heads in words. @param {import("./changes.js").Changes} changes */
 export function changesSentence({ ablated, uniform, positions }) {
