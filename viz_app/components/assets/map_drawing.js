@@ -11,7 +11,7 @@ import { say } from "./words.js";
 const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its height if it is free
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
 const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
-const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
+const BAR = 12, STOPS = 32, LOW = 110; // pixels and steps of the colour bar; a lower one has fewer numbers
 
 /**
  * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
@@ -106,12 +106,12 @@ function labelElements(map, { left, right, bottom, below, cell, high, upright, s
 /** @param {MapPicture} map @param {Layout} layout */
 function colourBar({ bar, colours }, { right, bottom }) {
   if (!bar) return [];
-  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2];
+  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2], every = bottom < LOW ? 2 : 1;
   return [el("g", {}, [
     ...times(STOPS, (i) => el("rect", {
       x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
     })),
-    ...bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
+    ...bar.ticks.filter((_, i) => i % every === 0).map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
     el("text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` }, bar.unit),
   ])];
 }
