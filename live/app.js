@@ -3,41 +3,52 @@
 import { announce } from "./assets/announcer.js";
 import { draw, el, find } from "./assets/dom.js";
 import savePictures from "./assets/save_pictures.js";
-import { isChosen, readAddress, readForced, writeAddress } from "./choices.js";
-import { button, list, mount, place, unmount } from "./controls.js";
+import tooltips from "./assets/tooltips.js";
+import { isChosen, readForced, writeAddress } from "./choices.js";
+import { button, list, mount, note, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";
 import { cleaningChanges } from "./engine/text/cleaning.js";
+import { languageName } from "./languages.js";
 import { loadLessons } from "./lessons.js";
+import { LIMITS } from "./limits.js";
+import { linkNote, readLink } from "./link.js";
+import { aboutOf, drawMenu } from "./menu.js";
 import { offerOffline, renew } from "./offline.js";
 import { PAGES } from "./pages.js";
-import { recordedText } from "./report_texts.js";
 import { Session } from "./session.js";
+import { cutNote, firstOf } from "./text_limit.js";
 import { say, useWords } from "./assets/words.js";
 
 /** @typedef {import("./session.js").Site} Site */
 
 const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
-const SCRIPTS = { de: /\p{Script=Latin}/u, en: /\p{Script=Latin}/u, zh: /\p{Script=Han}/u }; // language → its letters, as in model/inference/confidence.py
+const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]); // language → its letters, as in model/inference/confidence.py
+const SENTENCE = /^(text|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
 const PATIENCE = 500; // milliseconds until a page shows that the model is writing
 
 class OutOfDate extends Error {}
 
 export class App {
   /**
-   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, course?: any, report?: Report }} site
+   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, limits: typeof LIMITS, course?: any, report?: Report }} site
    * @typedef {{ text: string, second: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
    *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
    */
   constructor(site) {
     this.site = site;
     useWords(/** @type {any} */ (site.words.en));
+    Object.assign(LIMITS, site.limits);
     this.session = new Session();
     this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
     this.page = "";
     /** @type {import("./choices.js").Choices} */
     this.choices = {};
-    /** @type {Record<string, any>} Which tables of the page are open. */
+    /** @type {string[] | null} What the link asks for and this site does not have; null after a choice of the visitor. */
+    this.unknown = null;
+    /** @type {string | null} What the visitor types. */
+    this.draft = null;
+    /** @type {{ table?: boolean }} Whether the table of the page is open. */
     this.opened = {};
     this.run = 0;
     /** @type {any} The open checkpoint. */
@@ -53,12 +64,14 @@ export class App {
   start() {
     this.follow();
     addEventListener("hashchange", () => this.follow());
+    tooltips(/** @type {any} */ ({ parentElement: document.body }));
   }
 
   /** Read the link, and draw its page. */
   follow() {
-    const { page, choices } = readAddress(location.hash || (this.site.report?.link ?? ""), this.pages);
-    this.choices = { ...choices, ...this.site.report?.chosen };
+    const { report } = this.site, { page, choices, unknown } = readLink(location.hash || (report?.link ?? ""), this);
+    this.choices = { ...choices, ...report?.chosen };
+    [this.unknown, this.draft] = [report ? null : unknown, null];
     this.session.stopMeasuring();
     if (page !== this.page) this.leave(page);
     void this.show();
@@ -67,7 +80,7 @@ export class App {
   /** @param {string} page */
   leave(page) {
     unmount(this.main);
-    [this.page, this.opened] = [page, {}];
+    [this.page, this.opened, this.draft] = [page, {}, null];
     this.main.replaceChildren();
     scrollTo(0, 0);
   }
@@ -76,16 +89,20 @@ export class App {
    * Choose something. The link and the page follow.
    * @param {Record<string, string>} choices
    * @param {{ page?: string, how?: "pushState" | "replaceState" }} [options] How the address is kept: so that Back leads to the one
-   *   before, or in its place.
+   *   before, such as the one with the sentence before, or in its place.
    */
-  change(choices, { page = this.page, how = page !== this.page || "lesson" in choices ? "pushState" : "replaceState" } = {}) {
-    const before = this.choices;
+  change(choices, { page = this.page, how } = {}) {
+    const before = this.choices, isNew = page !== this.page || Object.keys(choices).some((name) => SENTENCE.test(name));
+    this.unknown = null;
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
     if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
-    keepAddress(how, address);
+    keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address);
     if (page !== this.page) this.leave(page);
-    if ("text" in choices) this.session.cancel();
+    if ("text" in choices) {
+      this.session.cancel();
+      this.draft = null;
+    }
     this.session.stopMeasuring();
     void this.show();
   }
@@ -102,8 +119,19 @@ export class App {
 
   /** @returns {Site} */
   get listed() {
+    return this.listedAs(this.choices.checkpoint);
+  }
+
+  /** @param {string} wanted @returns {Site} */
+  listedAs(wanted) {
     const { checkpoints } = this.site;
-    return checkpoints.find(({ name }) => name === this.choices.checkpoint) ?? checkpoints[0];
+    return checkpoints.find(({ name }) => name === wanted) ?? checkpoints[0];
+  }
+
+  /** Choose a checkpoint. A sentence stays where the model reads its language. @param {string} checkpoint */
+  choose(checkpoint) {
+    const isSame = this.listedAs(checkpoint).languages[0] === this.listed.languages[0];
+    this.change({ checkpoint, text: isSame ? this.choices.text ?? "" : "", layer: "", intervention: "" });
   }
 
   /**
@@ -123,7 +151,7 @@ export class App {
 
   /** @param {string} page */
   textOf(page) {
-    return this.site.report?.text ?? (this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
+    return this.site.report?.text ?? firstOf(this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0]), LONGEST);
   }
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
@@ -168,7 +196,7 @@ export class App {
 
   async useWords() {
     const wanted = this.choices.lang ?? navigator.language.slice(0, 2);
-    const code = wanted in this.site.words ? wanted : "en";
+    const code = Object.hasOwn(this.site.words, wanted) ? wanted : "en";
     if (code === this.language) return;
     useWords(await this.ifCurrent(contentOf(this.site.words[code])));
     this.language = code;
@@ -212,8 +240,11 @@ export class App {
     document.title = `${title} · Headlight`;
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
-      this.isReport ? recordedText(this) : withText ? this.textField() : el("div", { class: "nothing" }, []),
-      el("div", { class: "empty" }, this.textNotes()),
+      withText && !this.isReport ? this.textField() : el("div", { class: "nothing" }, []),
+      ...this.shownTexts(withText).map((text) => el("p", { class: `recorded${this.isReport ? "" : " printed"}` }, [
+        el("span", {}, this.isReport ? "" : `${this.listed.name} `), el("bdi", { lang: this.listed.languages[0] || false }, text),
+      ])),
+      el("div", { class: "empty" }, [...this.frameNotes(withText), ...this.textNotes()]),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
@@ -241,24 +272,34 @@ export class App {
   }
 
   textField() {
-    const { listed } = this, name = languageName(listed.languages[0]);
-    const submit = (event) => {
-      event.preventDefault();
-      const text = event.target.elements.text.value.trim();
+    const { listed } = this, name = languageName(listed.languages[0], this.language);
+    const take = ({ target }) => {
+      const text = target.value.trim(), sentence = say("Type a sentence above, or choose an example.");
       if (text) return this.change({ text });
-      const sentence = say("Type a sentence above, or choose an example.");
-      draw(find(this.main, ".empty"), [el("p", { class: "note" }, sentence)]);
+      draw(find(this.main, ".empty"), [note(sentence)]);
       announce(sentence);
     };
-    return el("form", { class: "ask", onsubmit: submit }, [
+    return el("div", { class: "ask" }, [
       el("label", { class: "control" }, [
         el("span", { class: "label" }, say("Type a sentence in {language} and press Enter", { language: name })),
-        el("input", { name: "text", type: "text", maxlength: LONGEST, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
-          lang: listed.languages[0], value: document.activeElement?.matches("input[name=text]") ? /** @type {any} */ (document.activeElement).value : this.text }),
+        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang: listed.languages[0],
+          value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
       ]),
       list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], NO_EXAMPLE,
         (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
     ]);
+  }
+
+  /** The sentence of the page on paper and in a report, which may have a pair of texts. @param {string | boolean} withText */
+  shownTexts(withText) {
+    const second = this.site.report?.second;
+    return second ? [`A: ${this.text}`, `B: ${second}`] : [withText || this.isReport ? this.text : ""];
+  }
+
+  /** What the link asks for in vain, and that its text is too long. @param {boolean} withText */
+  frameNotes(withText) {
+    const notes = [linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : ""];
+    return notes.flatMap((one) => (one ? [note(one)] : []));
   }
 
   /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
@@ -274,27 +315,27 @@ export class App {
   /** What limits a translation, as described paragraphs. @param {Translation} translation */
   notesOf({ dropped, finished, read, maps }) {
     const notes = [], { report } = this.site;
-    if (report) notes.push(...(report.note ? [el("p", { class: "note" }, report.note)] : []));
-    else if (this.forced.size) notes.push(el("p", { class: "note" }, [
+    if (report) notes.push(...(report.note ? [note(report.note)] : []));
+    else if (this.forced.size) notes.push(note([
       el("span", {}, say("Forced words: {n}. The model had to write them.", { n: this.forced.size })),
       button(say("Clear forced words"), () => this.change({ forced: "", step: "" })),
     ]));
     else if (this.isForeign) {
-      const language = languageName(this.listed.languages[0]);
-      notes.push(el("p", { class: "note" }, say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
+      const language = languageName(this.listed.languages[0], this.language);
+      notes.push(note(say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
     }
     const positions = this.info.config.max_length;
-    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight)))) notes.push(el("p", { class: "note" }, say("Some weights are not a number.")));
-    if (dropped && positions) notes.push(el("p", { class: "note" }, report?.second
+    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight)))) notes.push(note(say("Some weights are not a number.")));
+    if (dropped && positions) notes.push(note(report?.second
       ? say("This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left out.", { positions, dropped })
       : say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions, n: dropped })));
-    if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
+    if (!finished) notes.push(note(say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
   }
 
   /** Whether most letters of the text are in another script than that of the language. */
   get isForeign() {
-    const own = SCRIPTS[this.listed.languages[0]], letters = this.text.match(/\p{L}/gu) ?? [];
+    const own = SCRIPTS.get(this.listed.languages[0]), letters = this.text.match(/\p{L}/gu) ?? [];
     return own && letters.filter((letter) => !own.test(letter)).length > letters.length / 2;
   }
 
@@ -303,7 +344,7 @@ export class App {
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
     this.drawStep(null);
-    draw(this.place(), error?.code === "not-recorded" ? [el("p", { class: "note" }, sentence)] : [el("div", { class: "problem", role: "alert" }, [
+    draw(this.place(), error?.code === "not-recorded" ? [note(sentence)] : [el("div", { class: "problem", role: "alert" }, [
       el("p", {}, sentence), error?.code === "new-version" ? button(say("Load the new version"), renew) : button(say("Try again"), () => location.reload()),
     ])]);
     announce(sentence);
@@ -314,50 +355,10 @@ export class App {
 /** Write the address. The frame of a notebook has none of its own. @param {"pushState" | "replaceState"} how @param {string} address */
 function keepAddress(how, address) {
   try {
-    history[how](null, "", address);
+    history[address === location.hash ? "replaceState" : how](null, "", address);
   } catch {
     // The choices are kept without an address too.
   }
-}
-
-/** The name of a language in the language of the visitor. @param {string} code */
-function languageName(code) {
-  return { en: say("English"), de: say("German"), zh: say("Chinese") }[code] ?? code;
-}
-
-/** The name of a language in itself. @param {string} code */
-function ownName(code) {
-  return new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code;
-}
-
-/** The menu of the pages, the checkpoint and the language. @param {App} app */
-function drawMenu(app) {
-  const menu = /** @type {Element} */ (document.querySelector("nav"));
-  const link = (name) => el("a", {
-    href: writeAddress(name, app.choices), "aria-current": name === app.page && "page",
-    onclick: (event) => { if (!event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); app.change({}, { page: name }); } },
-  }, PAGES[name].names().title);
-  const { checkpoints } = app.site, [source, target] = app.listed.languages.map(languageName);
-  draw(menu, [
-    el("div", { class: "pages" }, app.pages.map(link)),
-    el("div", { class: "settings" }, [
-      list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
-      el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
-      list(say("Language"), Object.keys(app.site.words).map((code) => [code, ownName(code)]), app.language, (lang) => app.change({ lang })),
-      ...aboutOf(app),
-    ]),
-  ]);
-}
-
-/** What the menu ends with; on a phone, it is below the page. @param {App} app */
-function aboutOf(app) {
-  return [
-    ...(app.isReport ? [] : [el("details", { class: "quiet" }, [
-      el("summary", {}, say("Links and the app")),
-      el("p", {}, say("The address of this page keeps your choices. To see the same in the Headlight app, write what follows # behind the address of the app. A link of the app opens here in the same way.")),
-    ])]),
-    el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
-  ];
 }
 
 /** Read what the site holds, and begin. Without its style sheet, the page says that a file is missing (start.js). */

@@ -2,8 +2,7 @@
 import { el } from "./assets/dom.js";
 import { percent, shortened } from "./assets/format.js";
 import { say } from "./assets/words.js";
-
-export const MOST_CHIPS = 80; // chips in a row, as in the app
+import { LIMITS } from "./limits.js";
 
 /** The tokens that a model reads at first, and those that it writes after them. @param {Translation} translation */
 export function tokenRows({ source, read, written, given = 0 }) {
@@ -16,17 +15,17 @@ export function tokenRows({ source, read, written, given = 0 }) {
  */
 export function rowsOfChips(translation) {
   const { reads, writes } = tokenRows(translation), [source, target] = translation.languages;
-  const lined = Math.max(reads.length, writes.length) <= MOST_CHIPS;
+  const lined = Math.max(reads.length, writes.length) <= LIMITS.chips;
   return el("div", { class: `hl-looks${lined ? " hl-lined" : ""}` }, [
     row("reads", say("reads"), reads, source), ...(writes.length ? [row("writes", say("writes"), writes, target)] : []),
   ]);
 }
 
 function row(name, label, tokens, lang) {
-  const more = tokens.length > MOST_CHIPS ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - MOST_CHIPS }))] : [];
+  const more = tokens.length > LIMITS.chips ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - LIMITS.chips }))] : [];
   return el("div", { class: "hl-row", "data-row": name }, [
     el("span", { class: "hl-name" }, label),
-    el("div", { class: "hl-chips" }, [...tokens.slice(0, MOST_CHIPS).flatMap((token, i) => [...partName(tokens, i), chip(token, i, lang)]), ...more]),
+    el("div", { class: "hl-chips" }, [...tokens.slice(0, LIMITS.chips).flatMap((token, i) => [...partName(tokens, i), chip(token, i, lang)]), ...more]),
   ]);
 }
 

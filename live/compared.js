@@ -28,7 +28,7 @@ export function sharedWords(before, after) {
  * @param {string} lang Of the texts.
  */
 export function compared(texts, lang) {
-  const words = texts.map(([, text]) => (text.includes(" ") ? text.split(" ") : [...text])), between = texts.some(([, text]) => text.includes(" ")) ? " " : "";
+  const words = texts.map(([, text]) => (text.includes(" ") ? text.split(/ +/) : [...text])), between = texts.some(([, text]) => text.includes(" ")) ? " " : "";
   return el("div", { class: "hl-lines" }, texts.flatMap(([name, text], i) => [
     el("span", { class: "hl-name" }, name),
     el("bdi", { lang }, text ? sharedWords(words[0], words[i]).map(([word, shared]) => el("span", {}, [el(shared ? "span" : "mark", {}, word), el("span", {}, between)])) : [el("em", {}, say("(nothing)"))]),

@@ -47,7 +47,7 @@ export function toggle(label, on, change, title = "") {
   return el("button", { type: "button", role: "switch", class: "switch", "aria-checked": String(on), title: title || false, onclick: () => change(!on) }, label);
 }
 
-/** @param {string} label @param {() => void} onclick @param {Record<string, any>} [attributes] */
+/** @param {string} label @param {(event: any) => void} onclick @param {Record<string, any>} [attributes] */
 export function button(label, onclick, attributes = {}) {
   return el("button", { type: "button", class: "plain", onclick, ...attributes }, label);
 }
@@ -64,6 +64,16 @@ export function slider(label, range, value, change) {
     el("span", { class: "label" }, `${label}: ${value}`),
     el("input", { type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value }),
   ]);
+}
+
+/** A sentence about what the page cannot do or has left out. @param {string | Described[]} content */
+export function note(content) {
+  return el("p", { class: "note" }, content);
+}
+
+/** A sentence about a picture. @param {string} content */
+export function caption(content) {
+  return el("p", { class: "caption" }, content);
 }
 
 /** A heading with a sentence that says what the picture below it shows. @param {string} title @param {string} sentence */
@@ -114,17 +124,17 @@ function endWhere(isLeft) {
  * A table that is filled when it is opened.
  * @param {string} title
  * @param {() => { head: string[], rows: string[][] }} content The first cell of a row is its heading.
- * @param {{ [name: string]: any }} state Keeps whether it is open.
+ * @param {{ table?: boolean }} state Keeps whether it is open.
  * @param {() => void} redraw
  */
 export function table(title, content, state, redraw) {
   const cells = (tag, texts) => texts.map((text, i) => el(i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text));
   const filled = () => {
     const { head, rows } = content();
-    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, [el("table", {}, [
+    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, [el("table", { style: `--columns:${head.length}` }, [
       el("thead", {}, [el("tr", {}, cells("th", head))]), el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
     ])])];
   };
-  return el("details", { class: "numbers", ontoggle: ({ target }) => { if (Boolean(state[title]) !== target.open) { state[title] = target.open; redraw(); } } },
-    [el("summary", {}, title), ...(state[title] ? filled() : [])]);
+  return el("details", { class: "numbers", ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },
+    [el("summary", {}, title), ...(state.table ? filled() : [])]);
 }

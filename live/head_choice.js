@@ -1,4 +1,5 @@
 // The controls for the kind of attention, the layer and the head.
+import { times } from "./assets/numbers.js";
 import { chosenHead, singleHead } from "./chosen_head.js";
 import { list, segmented } from "./controls.js";
 import { kindsOf, namesOf } from "./kinds.js";
@@ -11,7 +12,7 @@ import { say } from "./assets/words.js";
  */
 export function headLists(app, { aggregates = false, name = "kind", wanted } = {}) {
   const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app, wanted), [layers, heads] = app.info.heads[kind];
-  const numbers = (count) => Array.from({ length: count }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
+  const numbers = (count) => times(count, (i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
   /** @type {[string, string][]} */
   const more = aggregates && heads > 1 ? [["mean", say("mean")], ["max", say("maximum")]] : [];
   return [

@@ -1,11 +1,12 @@
 // What a change does to a translation: the log-probability of its tokens, and the effect of silencing each head alone.
+import { times } from "./assets/numbers.js";
 import { kindsOf } from "./kinds.js";
 
 /** @typedef {import("./changes.js").Changes} Changes */
 
 /** Every head of a model. @param {Record<string, number[]>} heads Kind → layers and heads. @returns {Head[]} */
 export function everyHead(heads) {
-  return kindsOf(heads).flatMap((kind) => Array.from({ length: heads[kind][0] * heads[kind][1] }, (_, i) =>
+  return kindsOf(heads).flatMap((kind) => times(heads[kind][0] * heads[kind][1], (i) =>
     ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
 }
 

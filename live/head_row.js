@@ -1,4 +1,5 @@
 // One query of one head: what the model recorded, and the same numbers computed again step by step.
+import { times } from "./assets/numbers.js";
 import { singleHead } from "./chosen_head.js";
 import { hookName, KINDS } from "./engine/trace.js";
 
@@ -27,7 +28,7 @@ export async function chosenRow(chosen, translate) {
 export function partsOf(recorded, { kind, layer, head, query }) {
   const rows = (stage) => {
     const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
-    return Array.from({ length }, (_, i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));
+    return times(length, (i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));
   };
   return {
     query: rows("queries")[query], keys: rows("keys"), values: rows("values"), masked: [...rows("masked_scores")[query]].map((score) => score === -Infinity),

@@ -1,13 +1,14 @@
 // What the pictures need of the maps of a translation. Nothing here computes attention.
+import { times } from "./assets/numbers.js";
 import { KINDS } from "./engine/trace.js";
 import { labelOf, maskOf, namesOf } from "./kinds.js";
 import { BROKEN, levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
-import { MOST_CHIPS, tokenRows } from "./chips.js";
+import { tokenRows } from "./chips.js";
+import { LIMITS } from "./limits.js";
 import { say } from "./assets/words.js";
 
 const NO_LINES = { title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing", key_from: 0, in_map: false };
-const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview.py has the same limit
 
 /**
  * @typedef {{ kind: string, layers: number, heads: number, queries: string[], keys: string[], notes: string[],
@@ -34,7 +35,7 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const weight = (layer, head, t, s) => {
     if (!mayAttend(layer, rows[t], columns[s])) return -Infinity;
     if (typeof head === "number") return at(layer, head, t, s);
-    const all = Array.from({ length: heads }, (_, i) => at(layer, i, t, s));
+    const all = times(heads, (i) => at(layer, i, t, s));
     return head === "max" ? Math.max(...all) : all.reduce((sum, one) => sum + one, 0) / heads;
   };
   return {
@@ -104,7 +105,7 @@ export function largeMap(view, layer, head, logarithmic) {
  * @param {View} view @param {number} layer @param {number | string} head The large map. @param {boolean} logarithmic
  */
 export function smallMaps(view, layer, head, logarithmic) {
-  const across = Math.ceil(view.keys.length / MAX_TILE), down = Math.ceil(view.queries.length / MAX_TILE);
+  const across = Math.ceil(view.keys.length / LIMITS.tile), down = Math.ceil(view.queries.length / LIMITS.tile);
   const rows = Math.ceil(view.queries.length / down), columns = Math.ceil(view.keys.length / across), name = namesOf(view.kind).fullName;
   const levels = new Uint8Array(view.layers * view.heads * rows * columns);
   for (let l = 0, i = 0; l < view.layers; l++)
@@ -134,7 +135,7 @@ function largestIn(view, layer, head, [top, down], [left, across]) {
  */
 export function lineData(translation, kind, layer, head, inMap) {
   const { reads: read, writes: written } = tokenRows(translation), given = translation.given ?? 0;
-  if (Math.max(read.length, written.length) > MOST_CHIPS) return NO_LINES;
+  if (Math.max(read.length, written.length) > LIMITS.chips) return NO_LINES;
   const view = viewOf(translation, kind), reads = { row: "reads", from: 0 }, writes = { row: "writes", from: -given };
   const [query, key] = { cross: [writes, reads], encoder: [reads, reads], decoder: [writes, { row: "writes", from: -given - 1 }] }[kind] ?? [reads, reads];
   return {
@@ -148,14 +149,14 @@ export function lineData(translation, kind, layer, head, inMap) {
 export function lines(view, layer, head) {
   const { layers, heads, queries, keys } = view, name = namesOf(view.kind).fullName, many = typeof head === "number" && heads > 1;
   /** @type {[number, number | string][]} */
-  const maps = typeof head === "number" ? Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]) : [[layer, head]];
+  const maps = typeof head === "number" ? times(layers * heads, (i) => [Math.floor(i / heads), i % heads]) : [[layer, head]];
   const weights = new Float32Array(maps.length * queries.length * keys.length);
   for (const [i, [l, h]] of maps.entries()) weights.set(weightsOf(view, l, h).map((weight) => (weight === -Infinity ? 0 : weight)), i * queries.length * keys.length);
   const names = maps.map(([l, h]) => mapName(l, h)), chosen = maps.findIndex(([l, h]) => l === layer && h === head);
   return {
     ...view.titles, queries, keys, languages: view.languages, weights, names, columns: many ? heads : 1,
     labels: many ? maps.map(([, h]) => String(Number(h) + 1)) : names,
-    rows: many ? Array.from({ length: layers }, (_, l) => say("layer {layer}", { layer: l + 1 })) : [""],
+    rows: many ? times(layers, (l) => say("layer {layer}", { layer: l + 1 })) : [""],
     chosen: [chosen], selection: [view.kind, queries, keys, layer, head].join("|"), largest: 1,
     alt: say("Lines between keys and queries of the {name}", { name }),
   };

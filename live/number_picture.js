@@ -3,7 +3,7 @@ import { announce } from "./assets/announcer.js";
 import { SIGNED } from "./assets/colours.js";
 import { draw, el, find } from "./assets/dom.js";
 import { availableWidth, component } from "./assets/mounting.js";
-import { clamped } from "./assets/numbers.js";
+import { clamped, times } from "./assets/numbers.js";
 import { dataUrl, levelOf, pixelsOf } from "./assets/pixels.js";
 import { ARROWS } from "./assets/single_tab_stop.js";
 import { say } from "./assets/words.js";
@@ -32,7 +32,7 @@ export default component((root) => {
 
   function labels(count, place) {
     const step = STEPS.find((one) => one * MOST >= count) ?? count;
-    return Array.from({ length: Math.ceil(count / step) }, (_, i) => place(i * step));
+    return times(Math.ceil(count / step), (i) => place(i * step));
   }
 
   function redraw() {

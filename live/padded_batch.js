@@ -1,4 +1,8 @@
 // A few sentences, with their translations, as one padded batch.
+import { times } from "./assets/numbers.js";
+import { firstOf } from "./text_limit.js";
+
+export const LONGEST_OF_BATCH = 400; // characters of a sentence
 
 /**
  * The sentences of the batch: the visitor's, or those of the checkpoint. Some may be empty.
@@ -7,7 +11,7 @@
  */
 export function batchFields({ choices, listed }) {
   const names = [1, 2, 3, 4].map((n) => `batch_${listed.languages[0]}_${n}`);
-  return names.map((name, i) => [name, choices[name] ?? listed.batch[i] ?? ""]);
+  return names.map((name, i) => [name, firstOf(choices[name] ?? listed.batch[i] ?? "", LONGEST_OF_BATCH)]);
 }
 
 /** The sentence that the visitor chose, counted from 0. @param {string} choice It counts from 1. @param {number} sentences */
@@ -18,6 +22,6 @@ export function chosenSentence(choice, sentences) {
 /** The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0. @param {Translation[]} translations */
 export function padded(translations) {
   const longest = (side) => Math.max(...translations.map((one) => one[side].length));
-  const filled = (side) => translations.map((one) => Array.from({ length: longest(side) }, (_, i) => one[side][i]?.id ?? 0));
+  const filled = (side) => translations.map((one) => times(longest(side), (i) => one[side][i]?.id ?? 0));
   return { source: filled("source"), read: filled("read") };
 }

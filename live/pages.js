@@ -1,4 +1,5 @@
 // The pages of the site in their order. A page draws itself from the choices of the visitor.
+import { showCard } from "./pages/card.js";
 import { showHeads } from "./pages/heads.js";
 import { showInside } from "./pages/inside.js";
 import { showMasks } from "./pages/masks.js";
@@ -24,4 +25,5 @@ export const PAGES = {
   positions: { show: showPositions, opening: ({ order }) => order, names: () => ({ title: say("Positional encoding"), instruction: say("See how the model knows the position of each word.") }) },
   masks: { show: showMasks, asksForText: false, names: () => ({ title: say("Masks"), instruction: say("Type a few sentences, and see which tokens are masked.") }) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: false, names: () => ({ title: say("Lessons"), instruction: say("Choose a lesson: it asks, and your own run answers.") }) },
+  checkpoints: { show: showCard, asksForText: false, names: () => ({ title: say("Model card"), instruction: say("See what the model has read, how good it is, and what it cannot do.") }) },
 };

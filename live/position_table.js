@@ -1,4 +1,5 @@
 // The sinusoids of a model, which a formula gives.
+import { times } from "./assets/numbers.js";
 import { sinusoidalTable } from "./engine/network/positional.js";
 
 /** How many sines and cosines the encoding of one position has. @param {Pick<Sizes, "positional" | "d_model" | "num_heads">} config */
@@ -14,5 +15,5 @@ export function positionTable(config, positions) {
 /** After how many positions each wave repeats: 2π · 10000^(2i/D) (Vaswani et al. 2017), (D / 2). @param {Sizes} config */
 export function wavelengths(config) {
   const width = widthOf(config);
-  return Array.from({ length: width / 2 }, (_, i) => 2 * Math.PI * 10_000 ** ((2 * i) / width));
+  return times(width / 2, (i) => 2 * Math.PI * 10_000 ** ((2 * i) / width));
 }

@@ -1,14 +1,7 @@
 // What only a report shows. A site is made without this file.
-import { el } from "./assets/dom.js";
 import { say } from "./assets/words.js";
 import { namesOf } from "./kinds.js";
 import { mapName } from "./maps.js";
-
-/** The text of a report, or its two texts, without a field for another one. @param {import("./app.js").App} app */
-export function recordedText(app) {
-  const second = app.site.report?.second, texts = second ? [`A: ${app.text}`, `B: ${second}`] : [app.text];
-  return el("div", {}, texts.map((text) => el("p", { class: "recorded" }, [el("bdi", { lang: app.listed.languages[0] || false }, text)])));
-}
 
 /** The changed heads in words. @param {import("./changes.js").Changes} changes */
 export function changesSentence({ ablated, uniform, positions }) {

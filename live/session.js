@@ -8,8 +8,8 @@ const CANCELLED = N_("The work was cancelled.");
 
 /**
  * @typedef {{ name: string, files: Record<string, string> | null, languages: [string, string], description: string, examples: string[],
- *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it, with the
- *   addresses of its files; null if the page holds them.
+ *   heads: string, order: string, reordered: string, batch: string[], card: any }} Site A checkpoint as the site lists it: the
+ *   addresses of its files, null if the page holds them; its cards by language, or the address of a file with them.
  * @typedef {AbortController & { all: Promise<SilencingEffect[]> }} Measuring `all`: when every head is measured.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */

@@ -14,8 +14,8 @@ export default component((root) => {
     const path = (values) => values.map((value, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join("");
     draw(root, [el("svg", { width: LEFT + width + EDGE, height: top + HEIGHT + BELOW, role: "img", "aria-label": data.alt, "data-title": data.title }, [
       ...data.curves.flatMap(({ name }, i) => [
-        el("line", { x1: LEFT, x2: LEFT + 28, y1: LEGEND * i + 12, y2: LEGEND * i + 12, stroke: LINES[i][0], "stroke-width": 3 }),
-        el("text", { x: LEFT + 36, y: LEGEND * i + 17 }, name),
+        el("line", { x1: 0, x2: 20, y1: LEGEND * i + 12, y2: LEGEND * i + 12, stroke: LINES[i][0], "stroke-width": 3 }),
+        el("text", { x: 28, y: LEGEND * i + 17 }, name),
       ]),
       ...[-1, 0, 1].flatMap((value) => [
         el("line", { x1: LEFT, x2: LEFT + width, y1: y(value), y2: y(value), stroke: "rgb(128,128,128)", "stroke-opacity": 0.35 }),

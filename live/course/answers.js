@@ -2,7 +2,7 @@
 import { el } from "../assets/dom.js";
 import { shortened } from "../assets/format.js";
 import { say } from "../assets/words.js";
-import { list } from "../controls.js";
+import { button, list } from "../controls.js";
 import { rich } from "./rich.js";
 
 const MOST_CHIPS = 24; // tokens; more are a list
@@ -78,15 +78,16 @@ function word({ form: { longest }, answered, drafts, take }) {
 function field(label, drafts, answered, attributes) {
   return el("label", { class: "control" }, [
     el("span", { class: "label" }, label),
-    el("input", { name: "answer", autocomplete: "off", enterkeyhint: "go", ...attributes, value: drafts.get("field") ?? answered ?? "", oninput: ({ target }) => drafts.set("field", target.value) }),
+    el("input", { autocomplete: "off", enterkeyhint: "go", ...attributes, value: drafts.get("field") ?? answered ?? "", oninput: ({ target }) => drafts.set("field", target.value) }),
   ]);
 }
 
-/** Controls with a button; Enter in a field is the same. @param {(field: HTMLInputElement) => void} take @param {Described[]} controls */
+/** Controls with a button; Enter in a field is the same. Not a form: a frame may forbid it. @param {(field: HTMLInputElement) => void} take @param {Described[]} controls */
 function form(take, controls) {
-  const onsubmit = (event) => {
-    event.preventDefault();
-    take(event.target.elements.answer);
+  const answer = (event) => {
+    const field = event.target.closest(".answer").querySelector("input");
+    if (!field || field.reportValidity()) take(field);
   };
-  return el("form", { class: "answer", onsubmit }, [...controls, el("button", { class: "plain", type: "submit" }, say("Answer"))]);
+  const onkeydown = (event) => { if (event.key === "Enter" && !event.isComposing && event.target.matches("input")) answer(event); };
+  return el("div", { class: "answer", onkeydown }, [...controls, button(say("Answer"), answer)]);
 }

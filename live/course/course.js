@@ -229,7 +229,7 @@ export class Course {
   /** Open the table of one head at first: the hints name its columns. */
   openNumbers() {
     const { page, opened, main } = this.app, table = /** @type {HTMLDetailsElement | null} */ (main.querySelector(".page .numbers"));
-    if (table && page === "inside" && !(say("Numbers") in opened)) table.open = true;
+    if (table && page === "inside" && !("table" in opened)) table.open = true;
   }
 
   /** The page Lessons. @param {Element} root */

@@ -24,8 +24,7 @@ function halfTable() {
 const TYPES = new Map([
   ["F32", { bytes: 4, read: (buffer) => new Float32Array(buffer) }],
   ["F16", { bytes: 2, read: readHalves }],
-  // The upper half of a number in single precision.
-  ["BF16", { bytes: 2, read: (buffer) => new Float32Array(Uint32Array.from(new Uint16Array(buffer), (b) => b << 16).buffer) }],
+  ["BF16", { bytes: 2, read: readUpperHalves }],
 ]);
 
 /** @param {ArrayBuffer} buffer */
@@ -33,6 +32,13 @@ function readHalves(buffer) {
   const bits = new Uint16Array(buffer), table = halfTable(), numbers = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
   return numbers;
+}
+
+/** BF16 is the upper half of a number in single precision. @param {ArrayBuffer} buffer */
+function readUpperHalves(buffer) {
+  const bits = new Uint16Array(buffer), numbers = new Uint32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) numbers[i] = bits[i] << 16;
+  return new Float32Array(numbers.buffer);
 }
 
 /** The tensors of a file. A model takes what it needs; `requireAllTaken` finds what does not belong to it. */

@@ -3,12 +3,12 @@ import attentionMap from "../assets/attention_map.js";
 import { SIGNED } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import headSwitches from "../assets/head_switches.js";
-import { colourAt, inkOn } from "../assets/numbers.js";
+import { colourAt, inkOn, times } from "../assets/numbers.js";
 import { say } from "../assets/words.js";
 import { noChanges, sameHead, toggled, writeChanges } from "../changes.js";
 import { singleHead } from "../chosen_head.js";
 import { compared } from "../compared.js";
-import { button, heading, mount, place, segmented, slider, toggle } from "../controls.js";
+import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls.js";
 import { headLists } from "../head_choice.js";
 import { asForced, everyHead, logProbability, measuredEffects } from "../head_effects.js";
 import { kindsOf, namesOf } from "../kinds.js";
@@ -35,16 +35,16 @@ export async function showHeads(root, app) {
   const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), { view, lists } = chosenSection(app, viewOf(after, kind));
   draw(root, [
     compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
-    el("p", { class: "caption" }, probabilitySentence(before, rescored)),
+    caption(probabilitySentence(before, rescored)),
     el("div", { class: "notes" }, app.notesOf(before)),
-    ...(fixed ? [el("p", { class: "caption" }, changesSentence(changes))] : [el("div", { class: "row" }, [
+    ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
       segmented(say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]], flat ? "flatten" : "silence", (value) => app.change({ click_means: value })),
       ...(info.config.architecture === "recurrent" ? [] : [toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions }))]),
       button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: everyHead(info.heads) })),
       button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
     ]), el("p", { class: "caption", role: "status" }, effectSentence(app, effects))]),
     el("div", { inert: fixed }, [place("board")]),
-    el("p", { class: "caption" }, say("✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the same weight.")),
+    caption(say("✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the same weight.")),
     fixed ? heading(say("The map with all changes")) : heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
     el("div", { class: "row" }, [
       ...headLists(app),
@@ -54,7 +54,7 @@ export async function showHeads(root, app) {
         button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
       ]),
     ]),
-    el("p", { class: "caption" }, paintedSentence(changes.painted)),
+    caption(paintedSentence(changes.painted)),
     place("map", fixed ? "" : "paints"),
   ]);
   mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === everyHead(info.heads).length ? effects : []) }, (_, clicks) => {
@@ -104,21 +104,21 @@ function effectSentence(app, effects) {
   const heads = everyHead(app.info.heads).length;
   if (effects.length < heads) return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
   return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: {n} of {heads}.", {
-    most: largest(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
+    most: largestChange(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
   });
 }
 
-const largest = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)).filter(Number.isFinite));
+const largestChange = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)).filter(Number.isFinite));
 
 /** The data of the switches. */
 function boards(heads, changes, effects) {
-  const bound = largest(effects), stateOf = (head) => {
+  const bound = largestChange(effects), stateOf = (head) => {
     if (changes.ablated.some((one) => sameHead(one, head))) return "off";
     return changes.uniform.some((one) => sameHead(one, head)) ? "uniform" : "on";
   };
   return kindsOf(heads).map((kind) => {
     const [layers, count] = heads[kind];
-    const grid = (of) => Array.from({ length: layers }, (_, layer) => Array.from({ length: count }, (_, head) => of({ kind, layer, head })));
+    const grid = (of) => times(layers, (layer) => times(count, (head) => of({ kind, layer, head })));
     return {
       kind, name: namesOf(kind).fullName, title: say("{kind}: layers down, heads across", { kind: namesOf(kind).title }), states: grid(stateOf),
       faces: grid((head) => face(effects.find((one) => sameHead(one, head)), bound)),

@@ -4,7 +4,7 @@ import derivation from "../assets/derivation.js";
 import { draw, el } from "../assets/dom.js";
 import { levelOf } from "../assets/pixels.js";
 import { say } from "../assets/words.js";
-import { list, mount, place, slider, table, toggle } from "../controls.js";
+import { list, mount, note, place, slider, table, toggle } from "../controls.js";
 import { headLists } from "../head_choice.js";
 import { chosenRow, derive, partsOf } from "../head_row.js";
 import { mapName } from "../maps.js";
@@ -19,7 +19,7 @@ const ROUNDING = 1e-4;
 export async function showInside(root, app) {
   const { choices, info } = app;
   if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
-    draw(root, [el("p", { class: "note" }, say("This model does not compute scaled dot products, so this page cannot follow its heads. Choose another checkpoint."))]);
+    draw(root, [note(say("This model does not compute scaled dot products, so this page cannot follow its heads. Choose another checkpoint."))]);
     return;
   }
   const row = await app.ifCurrent(chosenRow(app, (record) => app.translate({ record }))), { kind, layer, head, query, queries, keys, translation } = row;

@@ -1,19 +1,21 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
+import { times } from "../assets/numbers.js";
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
 import { singleHead } from "../chosen_head.js";
-import { beside, heading, mount, place, segmented } from "../controls.js";
+import { beside, caption, heading, mount, note, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { headLists } from "../head_choice.js";
 import { namesOf } from "../kinds.js";
 import { mapName } from "../maps.js";
 import maskPicture from "../mask_picture.js";
-import { batchFields, chosenSentence, padded } from "../padded_batch.js";
+import { maskPictureData } from "../mask_picture.js";
+import { batchFields, chosenSentence, LONGEST_OF_BATCH, padded } from "../padded_batch.js";
+import { cutNote } from "../text_limit.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
-const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
 
 /**
  * @param {Element} root
@@ -21,19 +23,20 @@ const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken:
  */
 export async function showMasks(root, app) {
   if (app.info.config.architecture === "recurrent") {
-    draw(root, [el("p", { class: "note" }, say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
+    draw(root, [note(say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
     return;
   }
   const named = batchFields(app), fields = named.map(([, field]) => field);
   const filled = fields.flatMap((field, i) => (field ? [i] : [])), parts = filled.length > 1 ? await batchOf(app, filled.map((i) => fields[i])) : null;
   const numbers = filled.map((i) => String(i + 1)); // of the fields; some may be empty
   draw(root, [
-    el("p", { class: "caption" }, say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
+    caption(say("<pad> tokens give all sentences of a batch the same length, and the decoder must not see the token that it will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked.")),
     el("div", { class: "two even" }, named.map(([name], i) => el("label", { class: "control" }, [
       el("span", { class: "label" }, i < 2 ? say("Sentence {n}", { n: i + 1 }) : say("Sentence {n} (optional)", { n: i + 1 })),
-      el("input", { type: "text", maxlength: 400, lang: app.listed.languages[0], value: fields[i], onchange: ({ target }) => app.change({ [name]: target.value.trim() }) }),
+      el("input", { type: "text", lang: app.listed.languages[0], value: fields[i], onchange: ({ target }) => app.change({ [name]: target.value.trim() }) }),
     ]))),
-    ...(parts ? described(app, parts, numbers) : [el("p", { class: "note" }, say("Type at least two sentences: one sentence needs no padding."))]),
+    ...named.flatMap(([name]) => cutNote(app.choices[name], LONGEST_OF_BATCH) || []).map(note),
+    ...(parts ? described(app, parts, numbers) : [note(say("Type at least two sentences: one sentence needs no padding."))]),
   ]);
   if (parts) mountPictures(root, parts, numbers);
 }
@@ -71,7 +74,7 @@ function described(app, { kind, layer, head, row, all, batch, recorded }, number
     heading(say("The scores of one head"), say("The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly 0 where masked.")),
     el("div", { class: "row" }, headLists(app, { name: "mask_kind", wanted: kindOf(app) })),
     beside(3, width, STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
-    el("p", { class: "caption" }, sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
+    caption(sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
   ];
 }
 
@@ -80,25 +83,25 @@ function batchTable(name, numbers, tokens, ids, lang) {
   const cell = (row, id, i) => (i < tokens[row].length
     ? el("td", { lang }, [el("bdi", {}, tokens[row][i].text), el("span", {}, String(id))]) : el("td", { class: "hl-pad" }, [el("bdi", {}, PAD), el("span", {}, String(id))]));
   return el("div", { class: "hl-batch", role: "region", tabindex: 0, "aria-label": say("Tokens of the batch above their ids: {name}", { name }) }, [
-    el("table", {}, [el("tbody", {}, ids.map((line, row) => el("tr", {}, [el("th", { scope: "row" }, `${name} ${numbers[row]}`), ...line.map((id, i) => cell(row, id, i))])))]),
+    el("table", { style: `--columns:${ids[0].length + 1}` }, [el("tbody", {}, ids.map((line, row) => el("tr", {}, [el("th", { scope: "row" }, `${name} ${numbers[row]}`), ...line.map((id, i) => cell(row, id, i))])))]),
   ]);
 }
 
 function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unpadded }, numbers) {
   const labels = (one) => {
     const { queries, keys } = KINDS[one], [from, to] = all[row].languages, width = { source: batch.source[row].length, read: batch.read[row].length, written: batch.read[row].length };
-    const named = (side) => Array.from({ length: width[side] }, (_, i) => all[row][side][i]?.text ?? PAD);
+    const named = (side) => times(width[side], (i) => all[row][side][i]?.text ?? PAD);
     return { queries: named(queries), keys: named(keys), query_title: say("query: {what}", { what: namesOf(one).query }), key_title: say("key: {what}", { what: namesOf(one).key }),
       languages: { query: one === "encoder" ? from : to, key: one === "decoder" ? to : from } };
   };
   const length = batch.source[0].length, rows = {
-    queries: numbers.map((n) => say("sentence {n}", { n })), keys: Array.from({ length }, (_, i) => String(i)),
+    queries: numbers.map((n) => say("sentence {n}", { n })), keys: times(length, (i) => String(i)),
     query_title: say("sentence"), key_title: say("key: source position"), languages: { query: "", key: "" },
   };
   const real = Float32Array.from({ length: all.length * length }, (_, i) => (i % length < all[Math.floor(i / length)].source.length ? 0 : -Infinity));
   const scoresOf = (one, found) => headOf(found[hookName(one, 0, "masked_scores")], 0), texts = maskTexts();
   const pictures = { padding: [rows, real], causal: [labels("decoder"), scoresOf("decoder", unpadded)], combined: [labels("decoder"), scoresOf("decoder", recorded)], cross: [labels("cross"), scoresOf("cross", recorded)] };
-  for (const [name, [axes, scores]] of Object.entries(pictures)) mount(root, name, maskPicture, maskData(axes, scores, texts[name][0]));
+  for (const [name, [axes, scores]] of Object.entries(pictures)) mount(root, name, maskPicture, maskPictureData(axes, maskOnly(scores), texts[name][0]));
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), masked = headOf(recorded[hooks[1]], head);
   const scores = headOf(recorded[hooks[0]], head), bound = Math.max(1e-6, ...scores.filter(Number.isFinite).map(Math.abs)), title = `${namesOf(kind).fullName}, ${mapName(layer, head)}`;
   STAGES.forEach((stage, i) => {
@@ -125,22 +128,19 @@ function headOf({ data, shape }, head) {
   return data.slice(head * T * S, (head + 1) * T * S);
 }
 
-function maskData(labels, scores, title) {
-  return { ...labels, numbers: scores.map((score) => (score === -Infinity ? score : 0)), bound: 1, colours: ALLOWED, title, alt: title,
-    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: labels.queries[t], key: labels.keys[s], state: number === -Infinity ? say("masked") : say("may attend") }) };
-}
+/** The scores of a mask: 0 where a query may attend to a key. */
+const maskOnly = (scores) => scores.map((score) => (score === -Infinity ? score : 0));
 
 function stageData(labels, numbers, { stage, bound, title }) {
   const weights = stage === "weights", shown = weights ? numbers.map((number) => 2 * number - 1) : numbers;
-  return { ...labels, numbers: shown, bound: weights ? 1 : bound, colours: weights ? WEIGHTS : SIGNED, title: `${stageName(stage)}, ${title}`, alt: `${stageName(stage)}, ${title}`,
-    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: labels.queries[t], key: labels.keys[s],
-      state: number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : (weights ? (number + 1) / 2 : number).toFixed(4) }) };
+  const state = (number) => (weights ? (number + 1) / 2 : number).toFixed(4);
+  return maskPictureData(labels, shown, `${stageName(stage)}, ${title}`, weights ? { colours: WEIGHTS, state } : { bound, colours: SIGNED, state });
 }
 
 function sumsSentence(weights, masked, head) {
   const own = headOf(weights, head), scores = headOf(masked, head), width = weights.shape[2];
   const largest = Math.max(0, ...own.filter((_, i) => scores[i] === -Infinity));
-  const sums = Array.from({ length: weights.shape[1] }, (_, t) => own.subarray(t * width, (t + 1) * width).reduce((sum, one) => sum + one, 0));
+  const sums = times(weights.shape[1], (t) => own.subarray(t * width, (t + 1) * width).reduce((sum, one) => sum + one, 0));
   return say("Largest weight on a masked key: {largest}. The row sums differ from 1 by at most {difference}.", {
     largest, difference: Math.max(...sums.map((sum) => Math.abs(sum - 1))).toPrecision(2),
   });

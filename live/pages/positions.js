@@ -1,9 +1,10 @@
 // Positional encoding: the numbers that give the model the position of each token, and a translation without them.
+import { times } from "../assets/numbers.js";
 import { draw, el } from "../assets/dom.js";
 import { say } from "../assets/words.js";
 import { noChanges } from "../changes.js";
 import { compared } from "../compared.js";
-import { heading, list, mount, place, segmented } from "../controls.js";
+import { caption, heading, list, mount, note, place, segmented } from "../controls.js";
 import numberPicture from "../number_picture.js";
 import { positionTable, wavelengths } from "../position_table.js";
 import { shuffled } from "../shuffled.js";
@@ -22,7 +23,7 @@ const INTRODUCTIONS = {
 export async function showPositions(root, app) {
   const { config } = app.info, { positional, architecture } = config;
   if (architecture === "recurrent") {
-    draw(root, [el("p", { class: "note" }, say("This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."))]);
+    draw(root, [note(say("This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."))]);
     return;
   }
   const introduction = INTRODUCTIONS[positional], tabs = [...(introduction ? ["matrix", "waves"] : []), ...(app.isReport ? [] : ["sentence"])];
@@ -30,7 +31,7 @@ export async function showPositions(root, app) {
   const names = { matrix: say("The matrix"), waves: say("Waves"), sentence: say("In a sentence") };
   const table = introduction && positionTable(config, SHOWN), parts = tab === "sentence" ? await inSentence(app) : pictures(tab);
   draw(root, [
-    el("p", { class: "caption" }, introduction?.() ?? say("This model has learned one vector for each position.")),
+    caption(introduction?.() ?? say("This model has learned one vector for each position.")),
     el("div", { class: "row" }, [segmented(say("View"), tabs.map((one) => [one, names[one]]), tab, (value) => app.change({ position_tab: value }))]),
     el("div", {}, parts),
   ]);
@@ -54,8 +55,8 @@ function waveData({ data, shape: [positions, width] }, lengths) {
   const dimensions = [...new Set([0, 1, 2, 3, 4].map((i) => 2 * Math.round((i / 4) * (width / 2 - 1))))];
   return {
     curves: dimensions.map((dimension) => ({
-      name: say("dimension {n}: repeats every {length} positions", { n: dimension, length: Math.round(lengths[dimension / 2]).toLocaleString("en") }),
-      values: Array.from({ length: positions }, (_, p) => data[p * width + dimension]),
+      name: say("dimension {n}: wavelength {length}", { n: dimension, length: Math.round(lengths[dimension / 2]).toLocaleString("en") }),
+      values: times(positions, (p) => data[p * width + dimension]),
     })),
     x: say("position"), y: say("value"), title: say("Sinusoids"), alt: say("Sine waves of five dimensions over the position"),
   };
@@ -70,12 +71,12 @@ async function inSentence(app) {
     say("first order, with the encoding: {text}", { text }), say("first order, without it: {text}", { text }),
     say("other order, with the encoding: {text}", { text: other }), say("other order, without it: {text}", { text: other }),
   ];
-  const first = app.listed.reordered && text === app.listed.order ? 0 : 1, orders = [...new Set([...Array.from({ length: 12 }, (_, i) => first + i), number])].map(String);
+  const first = app.listed.reordered && text === app.listed.order ? 0 : 1, orders = [...new Set([...times(12, (i) => first + i), number])].map(String);
   return [
     heading(say("Without the encoding"), say("The same words in two orders. Words that differ from the first translation are marked.")),
     el("div", { class: "row" }, [list(say("Other order"), orders.map((one) => [one, one]), String(number), (value) => app.change({ shuffle: value }))]),
     compared(all.map((one, i) => /** @type {[string, string]} */ ([labels[i], one.text])), all[0].languages[1]),
-    el("p", { class: "caption" }, all[1].text === all[3].text
+    caption(all[1].text === all[3].text
       ? say("Without the encoding, both orders have the same translation. The encoder cannot distinguish one order from the other, so it cannot know who does what to whom.") : ""),
   ];
 }

@@ -1,17 +1,15 @@
 // Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one head.
 import attentionMap from "../assets/attention_map.js";
-import { WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
 import { singleHead } from "../chosen_head.js";
-import { beside, heading, mount, place } from "../controls.js";
+import { beside, caption, heading, mount, place } from "../controls.js";
 import { headLists } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
 import maskPicture from "../mask_picture.js";
-
-const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
+import { maskPictureData } from "../mask_picture.js";
 
 /**
  * @param {Element} root
@@ -21,7 +19,7 @@ export async function showMasks(root, app) {
   const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app), kinds = kindsOf(app.info.heads);
   const { source, read } = translation, width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));
   draw(root, [
-    el("p", { class: "caption" }, say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
+    caption(say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
     beside(3, width, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
     el("div", { class: "row" }, headLists(app)),
     heading(say("Weights after the softmax"), mapName(layer, head)),
@@ -33,10 +31,6 @@ export async function showMasks(root, app) {
 
 /** @param {import("../maps.js").View} view @param {number} layer */
 function maskData(view, layer) {
-  const title = namesOf(view.kind).fullName;
-  return {
-    ...view.titles, queries: view.queries, keys: view.keys, languages: view.languages, bound: 1, colours: ALLOWED, title, alt: title,
-    numbers: weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)),
-    describe: (t, s, number) => say("query: {query}; key: {key}; {state}", { query: view.queries[t], key: view.keys[s], state: number === -Infinity ? say("masked") : say("may attend") }),
-  };
+  const { titles, queries, keys, languages, kind } = view;
+  return maskPictureData({ ...titles, queries, keys, languages }, weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)), namesOf(kind).fullName);
 }

@@ -4,11 +4,10 @@ import stepper from "../assets/stepper.js";
 import { say } from "../assets/words.js";
 import { tokenRows } from "../chips.js";
 import { writeForced } from "../choices.js";
-import { mount, place, segmented, toggle } from "../controls.js";
+import { mount, note, place, segmented, toggle } from "../controls.js";
 import { KINDS } from "../engine/trace.js";
 import { kindsOf, maskOf, namesOf } from "../kinds.js";
-
-const MOST = 60; // steps, as in the app: with more, the picture is wider than a screen
+import { LIMITS } from "../limits.js";
 
 /**
  * @param {Element} root
@@ -17,8 +16,8 @@ const MOST = 60; // steps, as in the app: with more, the picture is wider than a
 export async function showSteps(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.translate());
   const { given = 0 } = translation;
-  if (Math.max(translation.written.length - given, given) > MOST) {
-    draw(root, [el("p", { class: "note" }, say("This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.", { most: MOST, n: translation.written.length }))]);
+  if (Math.max(translation.written.length - given, given) > LIMITS.steps) {
+    draw(root, [note(say("This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.", { most: LIMITS.steps, n: translation.written.length }))]);
     return;
   }
   const kinds = kindsOf(app.info.heads).filter((kind) => kind !== "encoder"), guess = choices.guess === "true";

@@ -6,7 +6,7 @@ import { draw, el } from "../assets/dom.js";
 import headGrid from "../assets/head_grid.js";
 import wordLines from "../assets/word_lines.js";
 import { chosenHead } from "../chosen_head.js";
-import { heading, mount, place, segmented, table, toggle } from "../controls.js";
+import { heading, mount, note, place, segmented, table, toggle } from "../controls.js";
 import { headLists } from "../head_choice.js";
 import { chosenSection } from "../map_section.js";
 import { kindsOf, namesOf } from "../kinds.js";
@@ -16,9 +16,9 @@ import { say } from "../assets/words.js";
 /** @type {{ view: any, name: string, translation: any, grid: any }} */
 const latest = { view: null, name: "", translation: null, grid: null };
 
-/** The maps as shown and their small pictures, computed once for each setting. */
-function shownMaps(translation, kind, hideSpecial, logarithmic) {
-  const name = `${kind} ${hideSpecial} ${logarithmic}`;
+/** The maps as shown and their small pictures, computed once for each setting. They have words in the language of the visitor. */
+function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
+  const name = `${kind} ${hideSpecial} ${logarithmic} ${language}`;
   if (latest.translation !== translation || latest.name !== name) {
     const view = viewOf(translation, kind, { hideSpecial });
     Object.assign(latest, { translation, name, view, grid: smallMaps(view, 0, 0, logarithmic) });
@@ -34,11 +34,11 @@ export async function showTranslate(root, app) {
   const { choices } = app, work = app.translate();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
   if (!kindsOf(app.info.heads).length) {
-    draw(root, [...written(app, translation), el("p", { class: "note" }, say("This model has no attention."))]);
+    draw(root, [...written(app, translation), note(say("This model has no attention."))]);
     return;
   }
   const { kind, layer, head } = chosenHead(app), hideSpecial = choices.hide_special === "true", logarithmic = choices.logarithmic === "true";
-  const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic), asLines = choices.view === "lines";
+  const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic, app.language), asLines = choices.view === "lines";
   const { view, lists } = chosenSection(app, whole);
   draw(root, [
     ...written(app, translation),

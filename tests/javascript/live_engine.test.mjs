@@ -96,6 +96,16 @@ test("half precision, bfloat16 and single precision are read", () => {
   weights.requireAllTaken();
 });
 
+test("numbers of two bytes are read in about the same time, whatever their type", () => {
+  const timed = (type) => {
+    const file = safetensors({ a: [type, [1 << 20], new Uint16Array(1 << 20)] }), before = performance.now();
+    new Weights(file).take("a", 1 << 20);
+    return performance.now() - before;
+  };
+  const shortest = (type) => Math.min(...Array.from({ length: 4 }, () => timed(type)));
+  assert.ok(shortest("BF16") < 6 * shortest("F16"));
+});
+
 test("damaged weights end in an error with a code", () => {
   const one = { a: ["F32", [2], new Float32Array(2)] }, whole = safetensors(one);
   const take = (buffer, ...shape) => () => new Weights(buffer).take("a", ...(shape.length ? shape : [2]));
@@ -124,12 +134,32 @@ test("a wrong configuration or tokenizer is refused with a sentence", () => {
   assert.throws(() => readCheckpoint(model({ num_decoder_layers: 2 })), coded("weights-missing"));
   assert.throws(() => readCheckpoint(model({ d_ff: 11 })), coded("weights-shape"));
   assert.throws(() => readCheckpoint(config((values) => ({ ...values, task: "painting" }))), coded("config-unsupported"));
-  assert.throws(() => readCheckpoint(config((values) => ({ ...values, tokenizer: { kind: "words" } }))), coded("tokenizer-unsupported"));
+  assert.throws(() => readCheckpoint(config((values) => ({ ...values, tokenizer: { ...values.tokenizer, kind: "words" } }))), coded("tokenizer-unsupported"));
   const tokenizers = [
     "null", "{}", tokenizerFile([["a", "nothing"]]), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, vocab: { a: 0 } } })),
     tokenizerFile([], (values) => ({ ...values, normalizer: { type: "NFC" } })), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, byte_fallback: true } })),
   ];
   for (const tokenizer of tokenizers) assert.throws(() => readCheckpoint({ ...good, tokenizer }), coded("tokenizer-damaged"));
+});
+
+test("every entry of config.json that is missing or of another type is refused with a sentence", () => {
+  const good = files(), { model, tokenizer } = JSON.parse(good.config), accepted = /** @type {string[]} */ ([]);
+  const attempt = (path, value) => {
+    const values = JSON.parse(good.config), home = path.slice(0, -1).reduce((at, one) => at[one], values), attempted = `${path.join(".")} = ${JSON.stringify(value)}`;
+    home[path.at(-1)] = value; // undefined: it is missing
+    try {
+      readCheckpoint({ ...good, config: JSON.stringify(values) });
+      accepted.push(attempted);
+    } catch (error) {
+      assert.ok(coded(error.code)(error), `${attempted}: ${error}`);
+    }
+  };
+  const inside = (name, values) => Object.keys(values).map((one) => [name, one]);
+  for (const path of [["format"], ["model"], ["tokenizer"], ...inside("model", model), ...inside("tokenizer", tokenizer)])
+    for (const value of [undefined, null, "x", [], {}, 1.5, -1, true]) attempt(path, value);
+  for (const value of [null, "x", []]) attempt(["figures"], value);
+  assert.deepEqual(accepted, ['tokenizer.source_language = "x"', 'tokenizer.target_language = "x"']);
+  for (const whole of ["5", "null", '"x"', "[1]"]) assert.throws(() => readConfig(whole), coded("config-damaged"));
 });
 
 test("merges follow their order, and a long word takes bounded time", () => {

@@ -12,7 +12,7 @@ const { CHECKS } = await import("../../live/course/checks.js");
 const { Situation } = await import("../../live/course/situation.js");
 
 const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
-const app = new App({ checkpoints, words: { en: [] } });
+const app = new App({ checkpoints, words: { en: [] }, limits: { chips: 80, steps: 60, tile: 48, section: 40 } });
 app.session.onStep = () => {};
 
 /** Open a checkpoint, without a server. */

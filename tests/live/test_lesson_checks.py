@@ -168,7 +168,7 @@ def run_checks(all_cases: list[Case]) -> dict[str, Any]:
     script = SCRIPT.with_name("run_lesson_checks.mjs")
     listed = [
         published(BUNDLED / name).listed(
-            files={part: str(BUNDLED / name / file) for part, file in CHECKPOINT_FILES.items()}
+            files={part: str(BUNDLED / name / file) for part, file in CHECKPOINT_FILES.items()}, card=""
         )
         for name in CHECKPOINTS
     ]

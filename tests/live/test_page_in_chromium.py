@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.cli.main import main
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.accessibility import AXE
@@ -25,6 +26,13 @@ KEPT = """async () => {
 }"""
 AXE_RUN = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))"""
+WORD = "a" * 100  # wider than a phone
+WORDS_OF_PAGE = """() => [...document.querySelectorAll('main *, nav *')].flatMap((one) => [
+    ...[...one.attributes].filter(({ name }) => /title|label|alt/.test(name)).map(({ value }) => value),
+    ...[...one.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE).map(({ data }) => data)])"""
+WIDE = """() => [...document.querySelectorAll('svg, table')]
+    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
+    .map(({ outerHTML }) => outerHTML.slice(0, 80))"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
@@ -232,8 +240,121 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(visit: Open, pho
     page = visit(color_scheme="dark" if phone else "light", **PHONE if phone else {})
     page.evaluate(AXE)
     links = page.locator("nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
-    assert len(links) == 7
+    assert len(links) == 8
     for link in links:
         ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
         assert page.evaluate(AXE_RUN) == [], link
         assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"), link
+
+
+def test_back_leads_to_the_sentence_before_and_a_checkpoint_of_the_same_language_keeps_it(
+    visit: Open, folder: Path, host: ThreadingHTTPServer
+) -> None:
+    assert main(["publish", PUBLISHED, "everyday-en-zh", "gru-de-en", "--out", str(folder / "three")]) == 0
+    page = visit(address=f"http://127.0.0.1:{host.server_port}/three/")
+    field, checkpoints = page.locator("input[name=text]"), page.get_by_label("Checkpoint")
+    asked = ["I am hungry.", "Tom & Jerry = 100% + more? #1"]
+    for text in asked:
+        field.fill("")
+        field.press_sequentially(text)
+        ready(page, lambda: field.press("Enter"))
+    ready(page, page.get_by_role("button", name="layer 2, head 5").click)
+    ready(page, lambda: checkpoints.select_option("everyday-en-zh"))
+    expect(field).to_have_value(asked[1])
+    ready(page, lambda: checkpoints.select_option("gru-de-en"))
+    expect(field).not_to_have_value(asked[1])
+    for text in (asked[1], asked[1], asked[0], "Where is the station?"):
+        ready(page, page.go_back)
+        expect(field).to_have_value(text)
+    assert page.url.endswith("/three/")
+
+
+def test_what_a_link_asks_for_in_vain_is_named_until_the_visitor_chooses_something(visit: Open) -> None:
+    note = "The link asks for what this page does not have: {}."
+    for link, named in {
+        "translate?head=rollout&method=beam&layer=1": "head=rollout, method=beam",
+        "translate?checkpoint=constructor&lang=constructor&layer=77&intervention=off.cross.9.1": (
+            "checkpoint=constructor, lang=constructor, layer=77, intervention=off.cross.9.1"
+        ),
+        "__proto__?lang=__proto__&kind=toString": "__proto__, kind=toString, lang=__proto__",
+    }.items():
+        page = visit(f"#{link}")
+        expect(page.locator(".empty .note")).to_have_text(note.format(named))
+        assert page.locator(".page svg.map").count() == 1
+    ready(page, page.get_by_role("button", name="layer 2, head 5").click)
+    assert page.locator(".empty .note").count() == 0
+    assert visit("#translate?method=greedy&view=heatmaps&layer=2&head=max").locator(".empty .note").count() == 0
+
+
+def test_a_text_that_is_cut_gets_a_note(visit: Open) -> None:
+    page = visit()
+    field = page.locator("input[name=text]")
+    field.fill("x" * 2000)
+    field.press("Enter")
+    expect(page.locator(".empty .note")).to_have_text("The text has 2,000 characters. Only the first 1,000 were read.")
+    page = visit(f"#masks?batch_en_1={quote('The dog sleeps. ' * 26)}&batch_en_2=&batch_en_3=&batch_en_4=")
+    note = page.locator(".note").filter(has_text="The text has 416 characters. Only the first 400 were read.")
+    expect(note).to_be_visible()
+
+
+@pytest.mark.parametrize("link", ["translate?view=lines", "positions?position_tab=sentence", "steps", "masks"])
+def test_after_a_change_of_the_language_every_word_is_in_it(visit: Open, link: str) -> None:
+    page = visit(f"#{link}", locale="en-US")
+    table = page.locator("details.numbers summary")
+    if table.count():
+        ready(page, table.click)
+    ready(page, lambda: page.get_by_label("Language").select_option("ko"))
+    direct = visit(f"#{link}{'&' if '?' in link else '?'}lang=ko")
+    if table.count():
+        ready(direct, direct.locator("details.numbers summary").click)
+    assert page.evaluate(WORDS_OF_PAGE) == direct.evaluate(WORDS_OF_PAGE)
+
+
+def test_a_phone_shows_long_words_and_the_probabilities_of_the_last_token(visit: Open) -> None:
+    for width in (320, 390):
+        phone = {**PHONE, "viewport": {"width": width, "height": 844}}
+        for link in ("heads", "positions?position_tab=sentence", "positions?position_tab=waves"):
+            page = visit(f"#{link}{'&' if '?' in link else '?'}text={WORD}", **phone)
+            assert page.evaluate("() => document.documentElement.scrollWidth") == width, link
+            assert page.evaluate(WIDE) == [] or "position_tab" not in link
+        page = visit("#translate?text=The dogs are sleeping in the garden because they are tired.", **phone)
+        for chip in (page.locator("[data-row=writes] .hl-chip").first, page.locator("[data-row=writes] .hl-chip").last):
+            chip.focus()
+            box = chip.locator(".hl-tip").bounding_box()
+            assert box is not None
+            assert 0 <= box["x"] <= width - box["width"]
+        assert page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+def test_a_printed_page_has_the_sentence_and_whole_pictures_in_dark_ink(visit: Open) -> None:
+    long = " ".join([TEXT] * 5)
+    for link in (f"translate?text={quote(long)}", f"masks?batch_en_1={quote(long)}", "positions"):
+        page = visit(f"#{link}", color_scheme="dark")
+        page.evaluate("() => { for (const table of document.querySelectorAll('details.numbers')) table.open = true; }")
+        page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+        page.emulate_media(media="print")
+        assert page.evaluate(WIDE) == [], link
+        assert page.evaluate("() => getComputedStyle(document.body).color") == "rgb(27, 37, 48)"
+        expect(page.locator(".printed")).to_be_visible()
+        expect(page.locator(".printed")).to_contain_text(long if "translate" in link else PUBLISHED)
+
+
+def test_the_model_card_is_in_the_site_and_in_the_file_in_three_languages(visit: Open, folder: Path) -> None:
+    limits = {"en": "Limits", "zh": "局限", "ko": "한계"}
+    for one in ({}, {"address": (folder / "one.html").as_uri()}):
+        for language, word in limits.items():
+            card = visit(f"#checkpoints?lang={language}", **one).locator(".card")
+            expect(card).to_contain_text("CC-BY")
+            expect(card).to_contain_text(word)
+
+
+def test_enter_works_in_a_frame_without_forms(chromium: Browser, folder: Path, host: ThreadingHTTPServer) -> None:
+    (folder / "frame.html").write_text('<iframe sandbox="allow-scripts allow-same-origin" src="class/live/"></iframe>')
+    page = chromium.new_context(service_workers="block").new_page()
+    page.goto(f"http://127.0.0.1:{host.server_port}/frame.html")
+    inside = page.frame_locator("iframe")
+    inside.locator("html[data-ready]").wait_for(state="attached")
+    inside.locator("input[name=text]").fill("I am hungry.")
+    inside.locator("input[name=text]").press("Enter")
+    expect(inside.locator(".written")).to_have_text("Ich habe Hunger.")
+    page.context.close()

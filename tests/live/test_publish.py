@@ -256,7 +256,8 @@ def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
 
 @pytest.mark.parametrize("form", ["site", "file", "report"])
 def test_no_two_modules_export_the_same_name(form: Form) -> None:
-    exported = [one for name, text in modules("script.js", form=form).items() for one in exports_of(name, text)]
+    scripts = {**modules("course/course.js", form=form), **modules("script.js", form=form)}
+    exported = [one for name, text in scripts.items() for one in exports_of(name, text)]
     assert sorted({one for one in exported if exported.count(one) > 1}) == []
 
 

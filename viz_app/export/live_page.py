@@ -35,13 +35,14 @@ RECURRENT = "engine/network/recurrent.js"
 REPORT = "report_texts.js"  # what only a report shows
 INLINED = "inlined.js"  # reads the checkpoints that one file holds
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
-# The pages show translators, and translate with greedy search.
+# The pages show translators, translate with greedy search, and show no code.
 UNUSED = frozenset(
     {
         "engine/network/classifier.js",
         "engine/inference/classify.js",
         "engine/decoding/beam.js",
         "engine/decoding/sampling.js",
+        "assets/code_listing.js",
     }
 )
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

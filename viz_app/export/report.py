@@ -14,6 +14,7 @@ from model.messages import MessageError
 from model.network.protocols import Sizes
 from viz_app.components.data.encoding import Data
 from viz_app.content.direction import isolated
+from viz_app.content.limits import LIMITS
 from viz_app.content.numbers import day
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, language, t
@@ -91,7 +92,12 @@ def report(
         "made": origin,
         "note": note,
     }
-    site = {"checkpoints": [listed(translation, text, name)], "words": code_of_page("report").words, "report": opening}
+    site = {
+        "checkpoints": [listed(translation, text, name)],
+        "words": code_of_page("report").words,
+        "limits": dict(LIMITS),
+        "report": opening,
+    }
     recorded = {"info": info(translation, sizes), "runs": runs_of(translation, changed, forced_code)}
     return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, form="report")
 

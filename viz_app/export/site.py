@@ -11,13 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from markdown_it import MarkdownIt
+
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
 from model.config.model import ModelConfig, RecurrentConfig
 from viz_app.components.bundle import asset
-from viz_app.content.catalogues import ENGLISH
+from viz_app.content.cards import read_card
+from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
+from viz_app.content.limits import LIMITS, MAX_SENTENCES
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     code_of_page,
@@ -42,13 +46,14 @@ DESCRIPTION = (
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
+# What a card must not do in the page: ask another host, or lead away from the choices in the address.
+CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link", "autolink"])
 HEAD = (
     '<link rel="icon" href="{icon}">\n<link rel="manifest" href="{manifest}">\n'
     '<link rel="stylesheet" href="{style}" integrity="{style_hash}" crossorigin>\n'
     '<script type="module" src="{app}" integrity="{app_hash}"></script>'
 )
 OFFLINE = '<meta name="offline" content="offline-worker.js">'
-MAX_SENTENCES = 4  # of a batch, as in the app
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
 
@@ -60,16 +65,18 @@ class Published:
     folder: Path
     config: CheckpointConfig
 
-    def listed(self, *, files: Mapping[str, str] | None) -> dict[str, object]:
+    def listed(self, *, files: Mapping[str, str] | None, card: object) -> dict[str, object]:
         """What the pages know before the checkpoint is open.
 
         Args:
             files: The addresses of its weights, configuration and tokenizer; None where the page holds them.
+            card: Its cards, or the address of a file with them.
         """
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
         return {
             "name": self.name,
             "files": files,
+            "card": card,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
             "examples": examples,
             "heads": prepared.heads,
@@ -77,6 +84,13 @@ class Published:
             "reordered": prepared.reordered,
             "batch": list(batch_examples(self.config)[1][:MAX_SENTENCES]),
         }
+
+    def cards(self) -> dict[str, str]:
+        """Language → the model card as HTML, which has no markup of its author."""
+        texts = {language: read_card(self.folder, language).text for language in LANGUAGES}
+        html = {language: CARD_READER.render(text) for language, text in texts.items()}
+        scrolling = '<table tabindex="0">'  # on a phone
+        return {language: text.replace("<table>", scrolling) for language, text in html.items()}
 
     def file(self, part: str) -> bytes:
         return (self.folder / CHECKPOINT_FILES[part]).read_bytes()
@@ -154,8 +168,12 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         if language != ENGLISH
     }
     site: dict[str, object] = {
-        "checkpoints": [one.listed(files=add_checkpoint(one, add)) for one in checkpoints],
+        "checkpoints": [
+            one.listed(files=add_checkpoint(one, add), card=add(f"cards/{one.name}.json", compact(one.cards())))
+            for one in checkpoints
+        ],
         "words": {ENGLISH: code.words[ENGLISH], **others},
+        "limits": dict(LIMITS),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language)) for language in code.words}
@@ -205,7 +223,11 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
     names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
     lessons = live_lessons(names)
     code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons))
-    site: dict[str, object] = {"checkpoints": [one.listed(files=None) for one in checkpoints], "words": code.words}
+    site: dict[str, object] = {
+        "checkpoints": [one.listed(files=None, card=one.cards()) for one in checkpoints],
+        "words": code.words,
+        "limits": dict(LIMITS),
+    }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
         site["course"] = {"lessons": lessons, "style": "", "texts": texts}

@@ -43,9 +43,14 @@ INSTEAD: Mapping[Form, Mapping[str, str]] = {
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
 DECLARED = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
-MODULE = "//module\n"  # where one begins in a script; no other comment is left there
-ONLY_RETURNS = re.compile(r"^function (\w+)(\(.*\)) \{\n  return ((?:.*\n(?!\}))*.*);\n\}\n", re.MULTILINE)
-FUNCTION = re.compile(r"^(?:async )?function\*? (\w+)\((?:.*\}\n|.*\{\n(?:(?!\}).*\n)*\}\n)", re.MULTILINE)
+BUILT_IN = re.compile(r"\b(Math|Number|Object)\.(\w+)")
+VALUE = r".*(?:\n(?:   |  [\])}]).*)*"  # also of several lines
+ONLY_RETURNS = re.compile(rf"^(async )?function (\w+)\((.*)\) {{\n  return ({VALUE});\n}}\n", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^(?:(?:async )?function\*? (\w+)\((?:.*\}\n|.*\{\n(?:(?!\}).*\n)*\}\n)"
+    rf"|const (\w+) = (?:async )?\(.*\) => \({VALUE}\);\n)",
+    re.MULTILINE,
+)
 
 
 def source_of(name: str, form: Form) -> str:
@@ -86,8 +91,9 @@ def joined(
 ) -> str:
     """Modules as one script with one scope, so that no import remains, and a minifier can rename everything.
 
-    A module has the scope of a function if one of its own names is also that of another module. Exported names are
-    different in all modules. What only modules that are left out define is undefined.
+    A constant in capitals gets another name if another module has it too. If modules share another name of their own,
+    the second one has the scope of a function. Exported names are different in all modules. What only modules that are
+    left out define is undefined.
 
     Args:
         scripts: Path → text, as `modules` gives them.
@@ -102,9 +108,11 @@ def joined(
     names_of = {name: [one for one in exports_of(name, text) if one in needed] for name, text in scripts.items()}
     taken = {*given.values(), *(one for names in names_of.values() for one in names)}
     parts = []
-    for name, text in scripts.items():
+    for number, (name, text) in enumerate(scripts.items()):
+        constants = "|".join(one for one in private_names(text) & taken if one.isupper())
+        text = re.sub(rf"\b({constants})\b", rf"\1_{number}", text) if constants else text
         own = private_names(text).union(exports_of(name, text)) - {*names_of[name]}
-        code = MODULE + plain(name, IMPORT.sub("", text))
+        code = with_arrows(plain(name, IMPORT.sub("", text)))
         if own & taken:
             names = ",".join(names_of[name])
             code = f"const[{names}]=(()=>{{\n{code}\nreturn[{names}]}})();\n"
@@ -123,7 +131,7 @@ def joined(
     begin, end = f'import{{{imported}}}from"{source}";\n' if given else "", ""
     if exported:
         begin, end = f"{begin}export const[{','.join(exported)}]=", f"return[{','.join(exported.values())}];\n"
-    return f"{begin}(() => {{\n{with_arrows(without_unused(script + end))}}})();\n"
+    return f"{begin}(() => {{\n{with_variables(without_unused(script + end))}}})();\n"
 
 
 def shared_names(scripts: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
@@ -168,19 +176,22 @@ def plain(name: str, text: str) -> str:
 def without_unused(script: str) -> str:
     """A script without functions that nothing in it calls."""
     uses = Counter(re.findall(r"\w+", script))
-    smaller = FUNCTION.sub(lambda match: match[0] if uses[match[1]] > 1 else "", script)
+    smaller = FUNCTION.sub(lambda match: match[0] if uses[match[1] or match[2]] > 1 else "", script)
     return smaller if smaller == script else without_unused(smaller)
 
 
 def with_arrows(script: str) -> str:
-    """A script in which functions that only return are arrows, which are shorter. Each comes first in its module."""
+    """A module in which each function that only returns a value is a constant at the beginning, which is shorter."""
+    found = ONLY_RETURNS.findall(script)
+    arrows = "".join(f"const {name} = {kind}({given}) => ({value});\n" for kind, name, given, value in found)
+    return arrows + ONLY_RETURNS.sub("", script)
 
-    def changed(module: str) -> str:
-        found = ONLY_RETURNS.findall(module)
-        arrows = [f"const {name} = {arguments} => ({value});\n" for name, arguments, value in found]
-        return "".join(arrows) + ONLY_RETURNS.sub("", module)
 
-    return "".join(map(changed, script.split(MODULE)))
+def with_variables(script: str) -> str:
+    """A script in which each function of the language is a variable, to which a minifier can give a short name."""
+    used = dict.fromkeys(BUILT_IN.findall(script))
+    defined = "".join(f"const {owner}_{name} = {owner}.{name};\n" for owner, name in used)
+    return defined + BUILT_IN.sub(r"\1_\2", script)
 
 
 def minified(text: str, kind: str = "application/javascript") -> str:

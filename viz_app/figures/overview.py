@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from viz_app.content.limits import MAX_TILE
 from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
 from viz_app.figures.picture import Picture, add_legend, worded_cells
@@ -15,11 +16,10 @@ from viz_app.figures.pixels import painted, png
 from viz_app.figures.scales import marked, weight_scale
 from viz_app.figures.style import Axes, Settings, axis, figure, hover
 
-__all__ = ["MAX_TILE", "heads_image", "overview", "overview_summary", "overview_table", "pooled"]
+__all__ = ["heads_image", "overview", "overview_summary", "overview_table", "pooled"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
-MAX_TILE = 48  # cells on a side of a tile; more cells would be smaller than a pixel
 SMALL_TILE = 24  # cells on a side where a page has many pictures, such as snapshots
 GAP = 0.08  # between two tiles, as a share of a tile
 # Plotly reports no click on an image. Invisible squares on top report it, and stay invisible when one is selected.

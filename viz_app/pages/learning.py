@@ -3,9 +3,9 @@
 import streamlit as st
 
 from model.text.pair import texts_of
+from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.learning.history import require_history
 from viz_app.sections.learning.snapshot_player import draw_snapshot_player
 from viz_app.sections.learning.snapshot_table import show_snapshot_table

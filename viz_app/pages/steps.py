@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.text.pair import texts_of
+from viz_app.content.limits import MAX_STEPS
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
@@ -16,8 +17,6 @@ from viz_app.widgets.forced_words_note import forced_words_caption
 from viz_app.widgets.run_controls import chosen_forced_tokens
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
-
-MAX_STEPS = 60  # with more, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
 text, _ = texts_of(require_text(config, forces=True))

@@ -5,7 +5,6 @@ A key names a checkpoint by its folder and the state of its files. After a new t
 
 import io
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,20 +16,18 @@ from model.checkpoints.checkpoint import DESCRIPTION, CheckpointError, checkpoin
 from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
 from model.safety.folder_files import WEIGHTS
-from model.safety.json_files import MAX_CONFIG_BYTES, MAX_INDEX_BYTES, read_text
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.safety.weight_files import read_header
 from model.text.vocab import NEW_TOKENS
-from viz_app.content.plain import card
+from viz_app.content.cards import ModelCard, read_card
 from viz_app.server.server_state import remembered
 from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
-    "LONGEST_CARD",
     "OUR_FAMILY",
     "TYPICAL_TOKENS",
     "CheckpointKey",
     "Listed",
-    "ModelCard",
     "checkpoint_figures",
     "comparable",
     "description_text",
@@ -42,7 +39,6 @@ __all__ = [
     "training_history",
 ]
 
-LONGEST_CARD = 50_000  # characters
 OUR_FAMILY = "Headlight"
 TYPICAL_TOKENS = 100  # of a text of a few sentences
 
@@ -76,14 +72,6 @@ class Listed:
     config: AnyConfig | None
     problem: str = ""  # a `Message`
     megabytes: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelCard:
-    """The card of a checkpoint without its first heading, as Markdown that asks no other host."""
-
-    text: str
-    cut: bool  # the file is longer than `LONGEST_CARD`
 
 
 def shared_checkpoints() -> list[Listed]:
@@ -178,22 +166,8 @@ def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
 
 @remembered()
 def model_card(key: CheckpointKey, language: str) -> ModelCard:
-    """The card of a checkpoint: README.LANGUAGE.md, or README.md without one; empty without both.
-
-    Args:
-        key: The key of the checkpoint.
-        language: Which translation of the card, such as "ko".
-
-    Raises:
-        ValueError: the file is not UTF-8 text, or it is very large.
-    """
-    for name in (f"README.{language}.md", "README.md"):
-        with suppress(OSError):
-            whole = read_text(Path(key.path) / name, max_bytes=MAX_INDEX_BYTES)
-            text, cut = whole[:LONGEST_CARD], len(whole) > LONGEST_CARD
-            text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
-            return ModelCard(text=card(text.partition("\n")[2] if text.startswith("# ") else text), cut=cut)
-    return ModelCard(text="", cut=False)
+    """The card of a checkpoint, in the language of the visitor if it has one."""
+    return read_card(Path(key.path), language)
 
 
 def checkpoint_figures(listed: Sequence[Listed]) -> pd.DataFrame:

@@ -18,7 +18,17 @@ from viz_app.session.own_checkpoints import own_checkpoints
 __all__ = ["LIVE_PAGES", "PARAMETER", "code_field", "has_codes", "link", "link_button", "wanted_place"]
 
 PARAMETER = "code"  # of a link that is a code
-LIVE_PAGES = ("translate", "steps", "heads", "inside", "positions", "masks", "lessons")  # see live/pages.js
+# See live/pages.js.
+LIVE_PAGES = (
+    "translate",
+    "steps",
+    "heads",
+    "inside",
+    "positions",
+    "masks",
+    "lessons",
+    "checkpoints",
+)
 
 
 def link_button(page: str) -> None:

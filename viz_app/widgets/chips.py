@@ -7,16 +7,16 @@ from math import isfinite
 from model.inference.tokens import Token
 from viz_app.components.bundle import asset
 from viz_app.content.direction import dir_attribute
+from viz_app.content.limits import MAX_CHIPS
 from viz_app.content.numbers import percent
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
 from viz_app.figures.colours import LIGHT, translucent
 from viz_app.widgets.marked_text import lang_attribute
 
-__all__ = ["MAX_CHIPS", "STYLE", "chips", "rows_of_chips"]
+__all__ = ["STYLE", "chips", "rows_of_chips"]
 
 STYLE = f"<style>\n{asset('chips.css')}</style>"
-MAX_CHIPS = 80
 ROWS = {"reads": N_("reads"), "writes": N_("writes")}
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.statistics import strongest
+from viz_app.content.limits import WINDOW
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
@@ -16,9 +17,8 @@ from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import set_choice, settle
 
-__all__ = ["WINDOW", "MapWindow", "choose_keys", "choose_window"]
+__all__ = ["MapWindow", "choose_keys", "choose_window"]
 
-WINDOW = 40  # tokens per side whose labels can be read
 MAX_WEIGHTS = 20  # in the list of large weights
 Number = TypeVar("Number", bound=np.generic)
 STARTS = ("window_row", "window_column")  # choices: the first query and the first key, counted from 1

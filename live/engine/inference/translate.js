@@ -50,7 +50,7 @@ export function* translating(checkpoint, text, { search = {}, forced, limit = 0,
   const steps = [];
   for (;;) {
     const { done, value } = started.next();
-    if (done) return { ...written(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
+    if (done) return { ...writtenBy(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
     steps.push(value);
     yield progressOf(checkpoint, steps, most, trace);
   }
@@ -71,7 +71,7 @@ function progressOf(checkpoint, steps, most, trace) {
 }
 
 /** What a hypothesis shows. @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace */
-function written(checkpoint, hypothesis, steps, trace) {
+function writtenBy(checkpoint, hypothesis, steps, trace) {
   const { tokenizer, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
   const passes = rows.map((row, t) => steps[t].passes[row]);
   const tokens = shownTokens(checkpoint, ids).map((token, t) => withCandidates(checkpoint, token, steps[t].distributions[rows[t]]));

@@ -2,7 +2,7 @@
 import { tensor } from "../tensor.js";
 
 /** Copy vectors (H, S, K) into a buffer (H, room, K), from position `start`. @param {Tensor} x @param {Tensor} buffer */
-function place(x, buffer, start) {
+function placed(x, buffer, start) {
   const [heads, length, width] = x.shape, room = buffer.shape[1];
   for (let h = 0; h < heads; h++)
     buffer.data.set(x.data.subarray(h * length * width, (h + 1) * length * width), (h * room + start) * width);
@@ -22,8 +22,8 @@ export class KeyValue {
     [this.keys, this.values] = [[this.keys, keys], [this.values, values]].map(([old, added]) => {
       if (start === 0) return added;
       const [heads, room, width] = old.shape; // doubling keeps the cost per token constant
-      const kept = this.length > room ? place(old, tensor([heads, Math.max(2 * this.length, 32), width]), 0) : old;
-      return place(added, kept, start);
+      const kept = this.length > room ? placed(old, tensor([heads, Math.max(2 * this.length, 32), width]), 0) : old;
+      return placed(added, kept, start);
     });
     return this;
   }

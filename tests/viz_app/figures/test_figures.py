@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.viz_app.figures.random_maps import AXES, random_maps
+from viz_app.content.limits import MAX_TILE, WINDOW
 from viz_app.figures import attention, heads, masks, positions, training, vectors, words
 from viz_app.figures.attention import head_map
-from viz_app.figures.overview import MAX_TILE, overview
+from viz_app.figures.overview import overview
 from viz_app.figures.picture import Picture
 from viz_app.figures.style import Axes
-from viz_app.widgets.map_window import WINDOW
 
 
 def pictures(rows: int, columns: int) -> dict[str, Picture]:

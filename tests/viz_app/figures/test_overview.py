@@ -10,8 +10,9 @@ from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
 from tests.viz_app.figures.random_maps import AXES, random_maps
+from viz_app.content.limits import MAX_TILE
 from viz_app.figures.colours import MASKED
-from viz_app.figures.overview import MAX_TILE, overview, pooled
+from viz_app.figures.overview import overview, pooled
 
 
 def pixels(image: go.Image) -> np.ndarray:

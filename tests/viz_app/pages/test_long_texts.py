@@ -10,7 +10,7 @@ from model.analysis.anatomy import anatomy, derive
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
 from tests.viz_app.conftest import NAME, array, charts
-from viz_app.widgets.map_window import WINDOW
+from viz_app.content.limits import WINDOW
 
 LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)
 HERE = {"kind": "encoder", "layer": "2", "head": "4"}

@@ -36,6 +36,8 @@ SAMPLES = {
     **{"steps_kind": "decoder", "position_tab": "waves", "painted_weight": "0.35", "head_temperature": "2.5"},
     **dict.fromkeys(("logarithmic", "hide_special", "guess", "scaled"), "true"),
     **dict.fromkeys(("layer", "step", "query", "window_row", "window_column", "shuffle", "sentence"), "2"),
+    **{"method": "greedy", "steps_view": "greedy", "heads_tab": "board", "inside_tab": "head", "mask_tab": "right"},
+    **{"lessons_tab": "learn", "checkpoint_tab": "card", "length": "64", "base": "10000", "width": "256"},
     **{f"batch_{code}_{n}": "" if n == 4 else TEXT for code in ("en", "de", "zh") for n in range(1, 5)},
 }
 
@@ -61,6 +63,28 @@ def test_every_choice_has_one_name_and_one_form_in_both() -> None:
         assert FORMS[name].write(value) == text, name
     assert {"heatmaps", "lines"} <= set(VIEWS)
     assert set(CLICKS) == {"silence", "flatten"}
+
+
+@pytest.mark.parametrize(
+    ("link", "choices"),
+    [
+        ("#translate?text=Where is the station?&layer=1", {"text": "Where is the station?", "layer": "1"}),
+        ("#translate?text=Where%20is%20Tom%20&%20Jerry?&layer=1", {"text": "Where is Tom & Jerry?", "layer": "1"}),
+        ("#translate?text=50% of C# = 1 + 2&head=3", {"text": "50% of C# = 1 + 2", "head": "3"}),
+        ("#translate?text=a+b&", {"text": "a b"}),
+    ],
+)
+def test_a_link_that_a_person_wrote_keeps_its_text(link: str, choices: Mapping[str, str]) -> None:
+    (found,) = engine({"job": "link", "link": link})
+    assert found["choices"] == choices
+
+
+def test_every_sign_of_a_text_comes_back_from_a_link() -> None:
+    texts = ["a&layer=3", "a?b#c", "50% 20%", "1+1=2", "%20", "%", " x ", "你好 &=+%#?", "a&b=c d"]
+    links = [f"#translate?{urlencode({'text': text})}" for text in texts]
+    found = engine(*({"job": "link", "link": link} for link in links))
+    assert [one["choices"] for one in found] == [{"text": text} for text in texts]
+    assert [one["link"] for one in found] == [link.replace("~", "%7E") for link in links]
 
 
 @pytest.mark.parametrize("code", ["off.cross.0.1", "paint.cross.1.1.2.1.0.5~paint.cross.1.1.2.3.0.5", "off.cross"])

@@ -4,7 +4,7 @@ import { buttonRows, draw, el } from "./dom.js";
 import { isolated, shortened } from "./format.js";
 import { brokenLegend } from "./head_grid_drawing.js";
 import { availableWidth, component } from "./mounting.js";
-import { decodeFloats } from "./numbers.js";
+import { decodeFloats, times } from "./numbers.js";
 import { say } from "./words.js";
 
 const DASHES = [false, "10 8", "1 9"];
@@ -33,7 +33,7 @@ export function visibleLines({ weights, queries, keys, selected, smallest, best 
   for (const map of selected)
     for (let t = 0; t < queries; t++) {
       /** @type {Line[]} */
-      const row = Array.from({ length: keys }, (_, s) => [weights[(map * queries + t) * keys + s], t, s, map]);
+      const row = times(keys, (s) => [weights[(map * queries + t) * keys + s], t, s, map]);
       const kept = best ? row.sort((a, b) => b[0] - a[0]).slice(0, best) : row;
       lines.push(...kept.filter(([weight]) => weight >= Math.max(smallest, 1e-6)));
     }
@@ -129,7 +129,7 @@ export default component((root) => {
   }
 
   function switches() {
-    return data.rows.map((name, row) => [name, Array.from({ length: data.columns }, (_, column) => {
+    return data.rows.map((name, row) => [name, times(data.columns, (column) => {
       const map = row * data.columns + column, on = selected.has(map);
       const [background, ink] = on ? colour(map) : [];
       return el("button", {

@@ -6,7 +6,7 @@ import { draw, el, find } from "./dom.js";
 import { isolated } from "./format.js";
 import { mapDrawing, withoutNumber } from "./map_drawing.js";
 import { component, zoomOf } from "./mounting.js";
-import { decodeFloats } from "./numbers.js";
+import { decodeFloats, times } from "./numbers.js";
 import { onPage } from "./page_events.js";
 import { say } from "./words.js";
 
@@ -28,7 +28,7 @@ export function scalePosition(share, logarithmic) {
  * @returns {[number, string][]}
  */
 export function scaleTicks(largest, logarithmic) {
-  const shares = Array.from({ length: DECADES + 1 }, (_, i) => (logarithmic ? 10 ** -i : i / DECADES));
+  const shares = times(DECADES + 1, (i) => (logarithmic ? 10 ** -i : i / DECADES));
   return shares.map((share) => [scalePosition(share, logarithmic), String(Number((share * largest).toPrecision(2)))]);
 }
 

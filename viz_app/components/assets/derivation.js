@@ -1,4 +1,5 @@
 // One part of the model: its steps with their numbers, beside its code. Pointing at a step highlights it in both.
+import { codeListings } from "./code_listing.js";
 import { SIGNED, WEIGHTS } from "./colours.js";
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
@@ -36,15 +37,11 @@ export default component((root) => {
     ]);
   }
 
-  function lineElement({ words, step }) {
-    const content = [...words.map(([text, kind]) => el("span", { class: kind }, text)), el("span", {}, "\n")];
-    return el("span", step ? belongingTo(step, "line marked") : { class: "line" }, content);
-  }
-
   function redraw() {
-    draw(root, [el("div", { class: `derivation${data.steps.length ? "" : " alone"}${data.code.length ? "" : " uncoded"}`, "data-title": data.title }, [
-      el("div", { class: "steps", role: "group", "aria-label": say("Steps: {name}", { name: data.alt }) }, data.steps.map(stepElement)),
-      el("div", {}, data.code.map((lines) => el("pre", { tabindex: 0, role: "region", "aria-label": say("Code: {name}", { name: data.alt }) }, lines.map(lineElement)))),
+    const { steps, code, alt, title } = data;
+    draw(root, [el("div", { class: `derivation${steps.length ? (code.length ? " coded" : "") : " alone"}`, "data-title": title }, [
+      el("div", { class: "steps", role: "group", "aria-label": say("Steps: {name}", { name: alt }) }, steps.map(stepElement)),
+      ...(code.length ? [codeListings(code, alt, belongingTo)] : []),
     ])]);
   }
 

@@ -15,14 +15,15 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const drawn = new WeakMap(); // element → its latest description
 
 /**
- * Describe an element.
+ * Describe an element. A drawing has a view box, so that it can be printed smaller than it is.
  * @param {string} tag
  * @param {Record<string, any>} [attributes]
  * @param {string | Described[]} [content]
  * @returns {Described}
  */
 export function el(tag, attributes = {}, content = undefined) {
-  return { tag, attributes, content };
+  const { width, height } = attributes, isDrawing = tag === "svg" && width && height;
+  return { tag, attributes: isDrawing ? { viewBox: `0 0 ${width} ${height}`, ...attributes } : attributes, content };
 }
 
 /**

@@ -1,5 +1,6 @@
 // All heads of one kind of attention as one image, with a button over each head.
 import { WEIGHTS } from "./colours.js";
+import { times } from "./numbers.js";
 import { el } from "./dom.js";
 import { headName } from "./format.js";
 import { say } from "./words.js";
@@ -18,7 +19,7 @@ const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of 
  */
 export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
   const at = (area) => `grid-area:${area}`;
-  const buttons = Array.from({ length: layers * heads }, (_, i) => {
+  const buttons = times(layers * heads, (i) => {
     const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = headName(i, heads);
     return el("button", {
       type: "button", class: `over${chosen ? " lit" : ""}`, "aria-pressed": String(chosen), "aria-label": name, title: name,
@@ -26,7 +27,7 @@ export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
     }, "");
   });
   const name = (text, area) => el("span", { class: "quiet name", style: at(area) }, text);
-  const numbers = (count, area) => Array.from({ length: count }, (_, i) => name(String(i + 1), area(i)));
+  const numbers = (count, area) => times(count, (i) => name(String(i + 1), area(i)));
   return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, minmax(0, 1fr)) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
     el("img", { src: picture, alt: "", style: at(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
     ...buttons,

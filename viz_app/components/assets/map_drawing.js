@@ -4,7 +4,7 @@ import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { isolated, letters, shortened, spoken } from "./format.js";
 import { availableWidth, zoomOf } from "./mounting.js";
-import { clamped, colourAt } from "./numbers.js";
+import { clamped, colourAt, times } from "./numbers.js";
 import { ARROWS } from "./single_tab_stop.js";
 import { say } from "./words.js";
 
@@ -13,7 +13,7 @@ const NARROWEST = 10; // pixels of a cell in a map with many columns, where not 
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
 const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
 const LEGEND = 24; // pixels below a map with a cell that is not a number
-const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
+const BAR = 12, STOPS = 32, LOW = 110; // pixels and steps of the colour bar; a lower one has fewer numbers
 
 /**
  * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
@@ -107,7 +107,7 @@ function legend({ colours }, { left, bottom, below }) {
 function queryLabels(map, { left, bottom, below, high }) {
   const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2)); // keeps a long title whole
   return el("g", { class: "stays" }, [
-    paper(0, left - 2, bottom + below + 8),
+    paper(0, left - 2, bottom),
     ...map.queries.map((query, t) => el("text", {
       x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
     }, isolated(shortened(query, LABEL)))),
@@ -132,15 +132,15 @@ function keyLabels(map, { left, right, bottom, below, cell, upright, square, eve
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function colourBar({ bar, colours }, { right, bottom, below, beside }) {
+function colourBar({ bar, colours }, { right, bottom, beside }) {
   if (!bar) return [];
-  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2];
+  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2], every = bottom < LOW ? 2 : 1;
   return [el("g", { class: "stays bar" }, [
-    paper(right, beside, bottom + below + 8),
-    ...Array.from({ length: STOPS }, (_, i) => el("rect", {
+    paper(right, beside, bottom),
+    ...times(STOPS, (i) => el("rect", {
       x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
     })),
-    ...bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
+    ...bar.ticks.filter((_, i) => i % every === 0).map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
     el("text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` }, bar.unit),
   ])];
 }
@@ -171,10 +171,10 @@ export function mapDrawing(home, showReadout) {
       "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", { picture: map.label.replace(/[.。]$/, "") }),
     }, [
       el("g", {}, cellElements(map, layout)),
-      el("g", {}, keyLabels(map, layout)),
       el("g", {}, [el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" })]),
       queryLabels(map, layout),
       ...colourBar(map, layout),
+      el("g", {}, keyLabels(map, layout)), // a slanted label reaches below the labels of the queries
       ...(broken ? [legend(map, layout)] : []),
     ])]);
     keepInView();

@@ -59,3 +59,14 @@ export function meanOf(numbers) {
 export function clamped(value, length) {
   return Math.min(Math.max(value, 0), length - 1);
 }
+
+/**
+ * Make so many values.
+ * @template T
+ * @param {number} count
+ * @param {(i: number) => T} make
+ * @returns {T[]}
+ */
+export function times(count, make) {
+  return Array.from({ length: count }, (_, i) => make(i));
+}

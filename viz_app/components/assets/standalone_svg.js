@@ -30,10 +30,10 @@ export async function standaloneSvg(picture, title, facts) {
   }
   const copies = layers.map(copied);
   await Promise.all(copies.flatMap((copy) => [...copy.querySelectorAll("image")]).map(sharpened));
-  return sheet(copies, sizeOf(layers[0], picture), title, facts);
+  return sheet(copies, sizeOfPicture(layers[0], picture), title, facts);
 }
 
-function sizeOf(layer, picture) {
+function sizeOfPicture(layer, picture) {
   if (layer.viewBox.baseVal?.width) return layer.viewBox.baseVal;
   if (layer.ownerDocument !== document) { // in a frame, an SVG is as wide as the frame and not as its content
     const { x, y, width, height } = layer.getBBox();

@@ -4,7 +4,7 @@ import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { directionOf, headName, isolated, letters, percent, shortened } from "./format.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
-import { colourAt, decodeFloats, meanOf } from "./numbers.js";
+import { colourAt, decodeFloats, meanOf, times } from "./numbers.js";
 import { playback } from "./playback.js";
 import { say } from "./words.js";
 
@@ -180,7 +180,7 @@ export default component((root) => {
   /** Row 0 is the mean of all heads, row r is head r − 1, counted through all layers. −∞ where the mask forbids. */
   function weightOf(row, s) {
     const one = (head) => maps[(head * data.steps.length + current()) * data.keys.length + s];
-    return row ? one(row - 1) : meanOf(Array.from({ length: data.shape[0] * data.shape[1] }, (_, head) => one(head)));
+    return row ? one(row - 1) : meanOf(times(data.shape[0] * data.shape[1], (head) => one(head)));
   }
 
   function cellOf(row, s, name, { width, cell, y }) {

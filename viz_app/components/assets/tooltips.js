@@ -6,11 +6,10 @@ const MARGIN = 8; // pixels
 function keepInside({ target }) {
   const tip = target.closest?.(".hl-chip")?.querySelector(".hl-tip");
   if (!tip) return;
-  tip.style.translate = "";
-  const { right, bottom, height } = tip.getBoundingClientRect(), chip = tip.parentElement.getBoundingClientRect();
-  const over = Math.max(0, right + MARGIN - document.documentElement.clientWidth);
-  const up = bottom + MARGIN > innerHeight ? height + chip.height + MARGIN : 0;
-  tip.style.translate = `${-over}px ${-up}px`;
+  tip.style.left = tip.style.top = ""; // a translation would leave the page as wide as before
+  const { right, bottom, height } = tip.getBoundingClientRect(), above = tip.parentElement.getBoundingClientRect().top - height - MARGIN;
+  tip.style.left = `${-Math.max(0, right + MARGIN - document.documentElement.clientWidth)}px`;
+  if (bottom + MARGIN > innerHeight && above > 0) tip.style.top = `${-height - MARGIN}px`;
 }
 
 export default listening(() => [onPage(["pointerover", "focusin"], keepInside)]);

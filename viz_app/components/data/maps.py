@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from viz_app.components.data.encoding import Data, labels_of, levels, masked_out, packed
+from viz_app.content.limits import MAX_TILE
 from viz_app.content.translation import t
-from viz_app.figures.overview import MAX_TILE, pooled
+from viz_app.figures.overview import pooled
 from viz_app.figures.scales import weight_scale
 from viz_app.figures.style import Axes
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.cards import LONGEST_CARD
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
 from viz_app.content.translation import language, t, worded
@@ -20,5 +21,5 @@ def show_card(key: CheckpointKey) -> None:
         return
     st.markdown(card.text or t("This checkpoint has no model card (README.md)."))
     if card.cut:
-        limit = decimal(listing.LONGEST_CARD)
+        limit = decimal(LONGEST_CARD)
         st.caption(t("This card is longer. Only its first {limit} characters are shown.", limit=limit))

@@ -14,6 +14,7 @@ from model.inference.opening import AnyConfig
 from model.inference.padded_pass import Side
 from viz_app.components.attention_view import ONE_TEXT
 from viz_app.content.examples import batch_examples
+from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
@@ -36,7 +37,6 @@ __all__ = [
     "pick_side",
 ]
 
-MAX_SENTENCES = 4
 SIDES: dict[Side, str] = {"left": N_("On the left"), "right": N_("On the right")}
 USUAL_SIDES: dict[Side, str] = {
     "left": N_("The tokenizer of this model pads on the left."),

@@ -6,9 +6,9 @@ import streamlit as st
 
 from model.inference.translation import Translation
 from viz_app.components.attention_view import AttentionView, ChosenMap, view
+from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import percent
 from viz_app.content.translation import t
-from viz_app.figures.overview import MAX_TILE
 from viz_app.figures.scales import bound_of
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.map_choice import MapChoice

@@ -6,11 +6,10 @@ from model.config.kinds import KINDS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import select_head
 from viz_app.components.page_parts import draw_word_lines
+from viz_app.content.limits import MAX_CHIPS, WINDOW
 from viz_app.content.translation import t
 from viz_app.sections.translate.map_choice import MapChoice
 from viz_app.sections.translate.written_text import token_rows
-from viz_app.widgets.chips import MAX_CHIPS
-from viz_app.widgets.map_window import WINDOW
 
 __all__ = ["word_lines"]
 
