@@ -94,7 +94,7 @@ def test_the_steps_of_attention_equal_the_models_own() -> None:
         np.testing.assert_allclose(steps["weights"], translation.maps[kind][2, :, 1], atol=1e-5)
         np.testing.assert_allclose(steps["weights"].sum(axis=1), 1, atol=1e-6)
         assert (
-            np.isnan(steps["mask"]).sum(axis=1).tolist() == [len(translation.read) - 2 if kind == "decoder" else 0] * 8
+            np.isneginf(steps["mask"]).sum(axis=1).tolist() == [len(translation.read) - 2 if kind == "decoder" else 0] * 8
         )
     activation = next(station for station in found if station.name == "Feed-forward").steps[1]
     assert activation.numbers.min() == 0
