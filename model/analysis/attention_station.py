@@ -148,7 +148,7 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
         Step(
             name=N_("mask"),
             formula=N_("−∞ where masked"),
-            numbers=to_float32(np.where(masked, np.nan, scores)),
+            numbers=to_float32(np.where(masked, -np.inf, scores)),
             rows="heads",
             facts=((N_("masked tokens"), Message("{n} of {all}", n=int(masked[0].sum()), all=masked.shape[1])),),
         ),

@@ -33,7 +33,7 @@ from model.inference.classify import Classification
 from model.inference.translation import Translation
 from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
-from model.trace import hook_name
+from model.trace import IfPresent, hook_name
 
 __all__ = ["Choice", "Contributions", "choice_of_class", "choice_of_token", "contribution_names", "contributions"]
 
@@ -117,7 +117,9 @@ def choice_of_class(classification: Classification, label: str, rival: str) -> C
 def contribution_names(stack: Stack) -> tuple[str, ...]:
     """The hook points that `contributions` reads."""
     blocks = (block for block in stack.blocks if block.kind is not None)
-    return *stream_names(stack), *(hook_name(block.kind or "", block.layer, "head_outputs") for block in blocks)
+    return *stream_names(stack), *(
+        IfPresent(hook_name(block.kind or "", block.layer, "head_outputs")) for block in blocks
+    )
 
 
 @torch.inference_mode()

@@ -29,7 +29,7 @@ from model.analysis.streams import (
 from model.config.section import ConfigError
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
-from model.trace import hook_name
+from model.trace import IfPresent, hook_name
 
 __all__ = ["Influence", "influence", "influence_names", "nearness_shares"]
 
@@ -71,7 +71,7 @@ class Influence:
 def influence_names(stack: Stack) -> tuple[str, ...]:
     """The hook points that `influence` reads."""
     blocks = (block for block in stack.blocks if block.kind is not None)
-    return *stream_names(stack), *(hook_name(block.kind or "", block.layer, "values") for block in blocks)
+    return *stream_names(stack), *(IfPresent(hook_name(block.kind or "", block.layer, "values")) for block in blocks)
 
 
 @torch.inference_mode()

@@ -89,7 +89,7 @@ def head_map(app: AppTest) -> np.ndarray:
     """The large map (T, S) that Translate shows, NaN where the mask forbids."""
     data = component_data(app, "attention_map")
     flat = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4")
-    return flat.reshape(len(data["queries"]), len(data["keys"]))
+    return np.where(np.isneginf(flat), np.nan, flat).reshape(len(data["queries"]), len(data["keys"]))
 
 
 def tab(app: AppTest, key: str, name: str) -> AppTest:

@@ -241,6 +241,6 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
 
 def noted(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, AnyConfig]:
     """Say what is not finite in the model of a page."""
-    if finding := loading.loaded(key).finding:
+    if finding := loading.loaded(key.model).finding:
         st.warning(plain(worded(finding)))
     return key, config

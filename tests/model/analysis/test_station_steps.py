@@ -74,7 +74,7 @@ def attended(module: Any, heads: int, x: Tensor, memory: Tensor, *, causal: bool
         "query": query,
         "scores": products,
         **capped,
-        "mask": scores.masked_fill(future, math.nan),
+        "mask": scores.masked_fill(future, -math.inf),
         "weights": weights,
         "weighted sum": heard,
         "projection": linear(module.output_projection, heard.transpose(0, 1).flatten(1)),

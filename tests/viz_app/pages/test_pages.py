@@ -41,7 +41,7 @@ def test_the_map_on_the_screen_equals_that_of_the_model(open_app: OpenApp, bundl
     levels = np.frombuffer(base64.b64decode(component_data(app, "head_grid")["levels"]), dtype=np.uint8)
     allowed = levels.reshape(expected.shape) < 255
     np.testing.assert_allclose(
-        np.where(allowed, levels.reshape(expected.shape) / 254, 0), expected, atol=0.5 / 254 + 1e-6
+        np.where(allowed, levels.reshape(expected.shape) / 253, 0), expected, atol=0.5 / 253 + 1e-6
     )
     shown = head_map(app)
     np.testing.assert_allclose(np.nan_to_num(shown), expected[1, 4], atol=1e-6)

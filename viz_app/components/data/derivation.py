@@ -45,7 +45,8 @@ def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *
 def step_data(step: Step) -> Mapping[str, object]:
     """A step with its numbers as a picture."""
     count, width = step.numbers.shape
-    low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
+    known = step.numbers[np.isfinite(step.numbers)]
+    low, high = float(known.min(initial=0.0)), float(known.max(initial=0.0))
     bound = max(-low, high, 1e-6)
     ends = (0.0, 1.0) if step.shares else (-bound, bound)
     shape = f"{worded(step.rows)}: {count} × {width}" if step.rows else str(width)
@@ -60,7 +61,7 @@ def step_data(step: Step) -> Mapping[str, object]:
         "title": worded(step.name),
         "formula": worded(step.formula),
         "facts": [(worded(name), worded(value)) for name, value in step.facts],
-        "levels": levels(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers)),
+        "levels": levels(step.numbers, low=ends[0], high=ends[1], masked=np.isneginf(step.numbers)),
         "width": width,
         "shares": step.shares,
         "alt": sentences([numbers, colours]),
