@@ -17,7 +17,7 @@ from tests.javascript.check import program
 from viz_app.export.site import MARK
 from viz_app.export.site_scripts import Form, exports_of, joined, minified, modules, numbered
 
-MOST_CODE = 138_000  # bytes
+MOST_CODE = 139_500  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
