@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.analysis.deletion import Deletion, without_each_word
+from model.analysis.deletion import Deletion, count_words
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from model.text.pair import Text
@@ -47,7 +47,7 @@ def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> No
             key="deletions",
             alt=t("The class of the review without each word"),
         )
-    if left_out := len(without_each_word(text)) - len(deletions):
+    if left_out := count_words(text) - len(deletions):
         st.caption(
             tn(
                 "The review is too long to delete every word. Its last word was not deleted.",
