@@ -27,8 +27,14 @@ class Deletion:
     """A text without one of its words."""
 
     word: str
+    part: str  # see `Token.part`
     change: float  # of the probability of the whole text's class; below 0, it falls
     label: str  # the class without the word
+
+    @property
+    def name(self) -> str:
+        """The word, with the name of its part of a pair."""
+        return labelled(self.word, self.part)
 
 
 def count_words(text: Text) -> int:
@@ -42,12 +48,12 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\S" if whole else r"\S+", text)]
 
 
-def without_each_word(text: Text) -> Iterator[tuple[str, Text]]:
-    """Each word, and the text or the pair of texts without it. All of them together are large for a long text."""
+def without_each_word(text: Text) -> Iterator[tuple[str, str, Text]]:
+    """Each word, its part, and the text or the pair without it. All of them together are large for a long text."""
     first, second = texts_of(text)
     parts = ("A", "B") if second else ("", "")
-    yield from ((labelled(word, parts[0]), paired(rest, second)) for word, rest in shortened_texts(first))
-    yield from ((labelled(word, parts[1]), paired(first, rest)) for word, rest in shortened_texts(second))
+    yield from ((word, parts[0], paired(rest, second)) for word, rest in shortened_texts(first))
+    yield from ((word, parts[1], paired(first, rest)) for word, rest in shortened_texts(second))
 
 
 def shortened_texts(text: str) -> Iterator[tuple[str, str]]:
@@ -72,7 +78,7 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
     if count_words(text) < 2:  # nothing would be left
         return []
     deletions, limit = list(islice(without_each_word(text), max_words)), model.config.max_length
-    ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for _, rest in deletions]
+    ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for *_, rest in deletions]
     size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []
     for start in range(0, len(ids), size):
@@ -82,8 +88,9 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
     return [
         Deletion(
             word=word,
+            part=part,
             change=row[own] - whole.probabilities[whole.label],
             label=labels[max(range(len(labels)), key=row.__getitem__)],
         )
-        for (word, _), row in zip(deletions, rows, strict=True)
+        for (word, part, _), row in zip(deletions, rows, strict=True)
     ]

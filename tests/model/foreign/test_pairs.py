@@ -164,8 +164,8 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
 
     # The words of both texts are deleted, each from its own text.
     deletions = delete_each_word(checkpoint, pair, max_words=40)
-    assert [one.word for one in deletions[:2]] == ["A: The", "A: cat"]
-    assert deletions[-1].word == "B: snow."
+    assert [one.name for one in deletions[:2]] == ["A: The", "A: cat"]
+    assert deletions[-1].name == "B: snow."
     expected = both.answer(FIRST, SECOND.removesuffix("snow.")).logits[0].softmax(dim=-1)[label]
     assert deletions[-1].change + whole.probabilities[whole.label] == pytest.approx(float(expected), abs=1e-5)
 
@@ -191,7 +191,7 @@ def test_words_are_deleted_and_characters_where_no_spaces_separate_words(
 ) -> None:
     checkpoint = opened["classifier"].checkpoint
     assert isinstance(checkpoint, ClassifierCheckpoint)
-    assert [one.word for one in delete_each_word(checkpoint, paired(*pair), max_words=9)] == words
+    assert [one.name for one in delete_each_word(checkpoint, paired(*pair), max_words=9)] == words
 
 
 def test_a_long_text_is_copied_only_for_the_words_that_are_deleted(opened: Mapping[str, Both]) -> None:
