@@ -1,8 +1,10 @@
 """Which words decide the class of a text: how its probability changes when one word is deleted (leave-one-out)."""
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 
@@ -13,9 +15,11 @@ from model.inference.padding import padded_for
 from model.inference.tokens import labelled
 from model.text.pair import Text, paired, texts_of
 
-__all__ = ["Deletion", "delete_each_word", "without_each_word", "word_spans"]
+__all__ = ["Deletion", "count_words", "delete_each_word", "word_spans"]
 
 MAX_TOKENS = 8_192  # in one batch
+# The first words of the Unicode names of letters that are written without spaces between words.
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,28 +27,37 @@ class Deletion:
     """A text without one of its words."""
 
     word: str
+    part: str  # see `Token.part`
     change: float  # of the probability of the whole text's class; below 0, it falls
     label: str  # the class without the word
+
+    @property
+    def name(self) -> str:
+        """The word, with the name of its part of a pair."""
+        return labelled(self.word, self.part)
+
+
+def count_words(text: Text) -> int:
+    """How many words `delete_each_word` can delete."""
+    return sum(len(word_spans(one)) for one in texts_of(text))
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """The start and end of each word; of each character where no spaces separate words, as in Chinese."""
-    spans = [match.span() for match in re.finditer(r"\S+", text)]
-    return spans if len(spans) > 1 else [match.span() for match in re.finditer(r"\S", text)]
+    whole = len(text.split()) == 1 and any(unicodedata.name(character, "").startswith(UNSPACED) for character in text)
+    return [match.span() for match in re.finditer(r"\S" if whole else r"\S+", text)]
 
 
-def without_each_word(text: Text) -> list[tuple[str, Text]]:
-    """Each word, and the text or the pair of texts without it."""
+def without_each_word(text: Text) -> Iterator[tuple[str, str, Text]]:
+    """Each word, its part, and the text or the pair without it. All of them together are large for a long text."""
     first, second = texts_of(text)
     parts = ("A", "B") if second else ("", "")
-    return [
-        *((labelled(word, parts[0]), paired(rest, second)) for word, rest in shortened_texts(first)),
-        *((labelled(word, parts[1]), paired(first, rest)) for word, rest in shortened_texts(second)),
-    ]
+    yield from ((word, parts[0], paired(rest, second)) for word, rest in shortened_texts(first))
+    yield from ((word, parts[1], paired(first, rest)) for word, rest in shortened_texts(second))
 
 
-def shortened_texts(text: str) -> list[tuple[str, str]]:
-    return [(text[start:end], text[:start] + text[end:].lstrip()) for start, end in word_spans(text)]
+def shortened_texts(text: str) -> Iterator[tuple[str, str]]:
+    return ((text[start:end], text[:start] + text[end:].lstrip()) for start, end in word_spans(text))
 
 
 @torch.inference_mode()
@@ -62,11 +75,10 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)
-    deletions = without_each_word(text)
-    if len(deletions) < 2:  # nothing would be left
+    if count_words(text) < 2:  # nothing would be left
         return []
-    deletions, limit = deletions[:max_words], model.config.max_length
-    ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for _, rest in deletions]
+    deletions, limit = list(islice(without_each_word(text), max_words)), model.config.max_length
+    ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for *_, rest in deletions]
     size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []
     for start in range(0, len(ids), size):
@@ -76,8 +88,9 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
     return [
         Deletion(
             word=word,
+            part=part,
             change=row[own] - whole.probabilities[whole.label],
             label=labels[max(range(len(labels)), key=row.__getitem__)],
         )
-        for (word, _), row in zip(deletions, rows, strict=True)
+        for (word, part, _), row in zip(deletions, rows, strict=True)
     ]

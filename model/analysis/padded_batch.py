@@ -71,7 +71,7 @@ def padded_batch(checkpoint: Loaded, texts: Sequence[Text], *, side: Side | None
         batch_logits(model, ids)
     written = pad_ids(model, encoded.source, encoded.written).read
     parts = [
-        parts_of(tokenizers, tokenizers.encode(text, len(row)), row)
+        parts_of(tokenizers, tokenizers.encode(text, len(row)), len(row))
         for text, row in zip(texts, encoded.source, strict=True)
     ]
     return PaddedBatch(

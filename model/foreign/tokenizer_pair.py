@@ -111,5 +111,7 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
                 token=f"{i:,}",
                 rows=f"{rows:,}",
             )
-    marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
+    # Other models may have no first token. Their `bos` is then 0, which is an ordinary token.
+    starts = (found.bos,) if isinstance(model, ForeignTranslator) else ()
+    marks = frozenset({*own, *starts, found.eos, *found.more_ends})
     return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

@@ -106,7 +106,7 @@ def record_classification(
         probabilities=by_label,
         ids=tuple(ids),
         tokens=tokenizer.tokens(ids),
-        parts=tuple(parts_of(checkpoint.tokenizers, encoding, ids)),
+        parts=tuple(parts_of(checkpoint.tokenizers, encoding, len(ids))),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
         allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),
         logits=logits.float().cpu().numpy(),

@@ -75,16 +75,18 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
         ),
         *(mark(tokenizers.source, i) for i in (*specials.after, *specials.fill[:filled])),
     )
-    parts = parts_of(tokenizers, encoding, [token.id for token in tokens])
+    parts = parts_of(tokenizers, encoding, len(tokens))
     return tuple(replace(token, part=part) for token, part in zip(tokens, parts, strict=True))
 
 
-def parts_of(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[int]) -> list[str]:
-    """The part of a pair that each token of a source is in, "A" or "B"; "" for a special token and in a single text."""
-    if not encoding.second_start:
-        return [""] * len(ids)
-    start, marks = len(tokenizers.specials.before) + encoding.second_start, tokenizers.specials.marks
-    return ["" if i in marks else "A" if place < start else "B" for place, i in enumerate(ids)]
+def parts_of(tokenizers: TokenizerPair, encoding: Encoding, length: int) -> list[str]:
+    """The part of a pair that each token of a source is in, "A" or "B"; "" around the texts and in a single text."""
+    specials, start = tokenizers.specials, encoding.second_start
+    if not start:
+        return [""] * length
+    between, second = len(specials.separator), len(encoding.ids) - start
+    parts = [*[""] * len(specials.before), *["A"] * (start - between), *[""] * between, *["B"] * second]
+    return [*parts, *[""] * (length - len(parts))]
 
 
 def labelled(text: str, part: str) -> str:

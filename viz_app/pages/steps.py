@@ -28,7 +28,7 @@ if forced:
     forced_words_caption(key, text, forced)
 else:
     doubt_note(key, text)
-if max(len(translation.written) - translation.prompt_length, translation.prompt_length) > MAX_STEPS:
+if max(len(translation.written) - translation.prompt_length, translation.prompt_length + 1) > MAX_STEPS:
     limit = t("This page can show at most {limit} tokens.", limit=MAX_STEPS)
     st.info(sentences([limit, length_remedy(translation, MAX_STEPS)]))
 elif search == "greedy":

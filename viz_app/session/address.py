@@ -14,7 +14,7 @@ import streamlit as st
 
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS, fits_into_a_link
-from viz_app.session.choices import choices
+from viz_app.session.choices import choices, put_aside_owned
 
 __all__ = ["publish_choices", "read_choices", "restore_choices"]
 
@@ -28,11 +28,12 @@ def restore_choices() -> None:
     first, kept = "choices" not in st.session_state, choices()
     kept.settled = {}
     if first or went_through_history():
+        put_aside_owned()
         # Back does not lose a choice that is too long for any link.
         too_long = {
             name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))
         }
-        kept.chosen, kept.owners = too_long | read_choices(st.query_params.to_dict()), {}
+        kept.chosen = too_long | read_choices(st.query_params.to_dict())
     if went_through_history():
         return  # the widgets still hold older values
     for name in FORMS:

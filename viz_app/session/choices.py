@@ -19,6 +19,7 @@ __all__ = [
     "clear_choice",
     "clear_choices",
     "hand_over",
+    "put_aside_owned",
     "replace_choices",
     "set_choice",
     "settle",
@@ -39,7 +40,8 @@ class Choices:
     settled: dict[str, object] = field(default_factory=dict)  # shown by the page of this run
     published: dict[str, str] | None = None  # last written into the URL
     page: str | None = None
-    owners: dict[str, str] = field(default_factory=dict)  # kind of owner → the present one, see `hand_over`
+    # Kind of owner → the present one and the names of its choices, see `hand_over`.
+    owners: dict[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     put_aside: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)  # kind and owner → its choices
 
     def not_default(self) -> dict[str, object]:
@@ -90,25 +92,42 @@ def hand_over(kind: str, owner: str, names: Sequence[str]) -> bool:
 
     Args:
         kind: Of the owner, such as "checkpoint".
-        owner: Whom the choices of this run belong to. The first one of a visit keeps those of its link.
+        owner: Whom the choices of this run belong to. The first one after a link or Back keeps those of the address.
         names: The choices, before their widgets.
 
     Returns:
-        Whether the choices changed their owner.
+        Whether the owner is new.
     """
     kept = choices()
-    last = kept.owners.get(kind, owner)
-    kept.owners[kind] = owner
+    last, _ = kept.owners.get(kind, ("", ()))
+    kept.owners[kind] = owner, names
     if last == owner:
         return False
-    kept.put_aside[kind, last] = {name: kept.chosen[name] for name in names if name in kept.chosen}
+    waiting = kept.put_aside.pop((kind, owner), {})
+    if last:
+        put_aside(kind, last, names)
+    for name, value in waiting.items():
+        # An address names every choice that fits into it.
+        if last or (name not in kept.chosen and not fits_into_a_link(FORMS[name].write(value))):
+            set_choice(name, value)
+    return True
+
+
+def put_aside_owned() -> None:
+    """Before the choices of an address: those of the present owners wait for them, because it may name others."""
+    kept = choices()
+    for kind, (owner, names) in kept.owners.items():
+        put_aside(kind, owner, names)
+    kept.owners = {}
+
+
+def put_aside(kind: str, owner: str, names: Sequence[str]) -> None:
+    kept = choices()
+    kept.put_aside[kind, owner] = {name: kept.chosen[name] for name in names if name in kept.chosen}
     for name in names:
         clear_choice(name)
-    for name, value in kept.put_aside.pop((kind, owner), {}).items():
-        set_choice(name, value)
     while len(kept.put_aside) > MOST_OWNERS:
         del kept.put_aside[next(iter(kept.put_aside))]
-    return True
 
 
 def clear_choices() -> None:

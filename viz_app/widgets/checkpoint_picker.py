@@ -13,7 +13,8 @@ from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.choices import choices, hand_over, set_choice, settle
+from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
+from viz_app.widgets.forced_tokens import text_choices
 from viz_app.widgets.language_names import language_label, language_name
 
 __all__ = ["DEFAULT_CHECKPOINT", "checkpoint_picker", "chosen_languages", "with_chosen_languages"]
@@ -58,8 +59,11 @@ def settle_checkpoint(configs: dict[str, AnyConfig]) -> bool:
     missing = chosen is not None and chosen not in configs
     default = DEFAULT_CHECKPOINT if DEFAULT_CHECKPOINT in configs else in_order(configs)[0]
     settle("checkpoint", None if missing else default, configs)
-    if not missing:
-        hand_over("checkpoint", st.session_state["checkpoint"], ("intervention",))
+    owners = set(choices().owners)
+    if hand_over("checkpoint", str(chosen) if missing else st.session_state["checkpoint"], ("intervention",)):
+        # No page has shown the text of a link, so its forced tokens belong to the last checkpoint.
+        for name in text_choices() if owners == {"checkpoint"} else ():
+            clear_choice(name)
     return missing
 
 

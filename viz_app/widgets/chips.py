@@ -12,7 +12,7 @@ from viz_app.content.numbers import percent
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
 from viz_app.figures.colours import LIGHT, translucent
-from viz_app.widgets.marked_text import lang_attribute
+from viz_app.widgets.marked_text import lang_attribute, part_names
 
 __all__ = ["STYLE", "chips", "rows_of_chips"]
 
@@ -31,11 +31,8 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), l
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
     shown = enumerate(zip(tokens[:MAX_CHIPS], padded[:MAX_CHIPS], strict=True))
-    parts = [token.part for token in tokens]
-    boxes = "".join(
-        (part_name(token.part) if parts.index(token.part) == i else "") + chip(token, share, number=i, lang=lang)
-        for i, (token, share) in shown
-    )
+    names = part_names([token.part for token in tokens])
+    boxes = "".join(names[i] + chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
     left_out = len(tokens) - MAX_CHIPS
     more = f'<span class="hl-more">{escape(t("and {n} more", n=left_out))}</span>' if left_out > 0 else ""
     direction = dir_attribute(token.text for token in tokens if not token.special)
@@ -66,11 +63,6 @@ def rows_of_chips(
     )
     lines = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
     return f'<div class="hl-looks{lines}">{"".join(html)}</div>'
-
-
-def part_name(part: str) -> str:
-    """The name of a part of a pair, before its first token."""
-    return f'<span class="hl-more">{part}:</span>' if part else ""
 
 
 def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "keep_text",
     "keep_to_subject",
     "remember_step",
+    "text_choices",
     "undo",
 ]
 
@@ -33,9 +34,19 @@ def keep_to_subject(subject: str) -> None:
     Args:
         subject: Checkpoint, languages and text.
     """
-    typed = ("method",) if choices().chosen.get("method") == "typed" else ()
-    if hand_over("text", subject, ("forced", "step", "typed", *typed)):
+    names, chosen = text_choices(), choices().chosen
+    if "method" not in names:
+        st.session_state["own_search"] = chosen.get("method")
+    if hand_over("text", subject, names):
         st.session_state["forced_earlier"] = []
+        if "method" not in chosen and (search := st.session_state.get("own_search")):
+            set_choice("method", search)
+
+
+def text_choices() -> tuple[str, ...]:
+    """The choices that belong to a text. A search belongs to the visitor, but a typed translation replaces it."""
+    typed = ("method",) if choices().chosen.get("method") == "typed" else ()
+    return ("forced", "step", "typed", *typed)
 
 
 def forced_tokens(vocab_size: int, max_length: int) -> Forced:

@@ -12,7 +12,7 @@ from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
 
-__all__ = ["changed_text", "compared", "lang_attribute", "sentence", "weighted_text"]
+__all__ = ["changed_text", "compared", "lang_attribute", "part_names", "sentence", "weighted_text"]
 
 MAX_SHARED = 30  # words of a shared beginning that are shown
 
@@ -20,6 +20,14 @@ MAX_SHARED = 30  # words of a shared beginning that are shown
 def lang_attribute(lang: str) -> str:
     """The HTML attribute for the language of a text, with which a screen reader reads it aloud."""
     return f' lang="{escape(lang)}"' if lang else ""
+
+
+def part_names(parts: Sequence[str]) -> list[str]:
+    """HTML before each token: before the first one of a part of a pair the name of the part, else nothing."""
+    names = [""] * len(parts)
+    for part in filter(None, set(parts)):
+        names[parts.index(part)] = f'<span class="hl-more">{part}:</span> '
+    return names
 
 
 def sentence(text: str, lang: str = "") -> str:
@@ -73,29 +81,29 @@ def marked(before: Sequence[str], after: Sequence[str]) -> str:
     return html
 
 
-def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
-    """HTML of a text. Each word is shaded by its weight; its tooltip has the number."""
+def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "", *, parts: Sequence[str]) -> str:
+    """HTML of a text. Each word is shaded by its weight; its tooltip has the number. See `Token.part` for `parts`."""
     largest = max(filter(isfinite, weights), default=0.0) or 1.0
     words = "".join(
-        f'<span class="hl-word" title="{decimal(weight, digits=4)}" '
+        f'{name}<span class="hl-word" title="{decimal(weight, digits=4)}" '
         f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest if isfinite(weight) else 0.0)}">'
         f"<bdi>{escape(visible(token))}</bdi></span> "
-        for token, weight in zip(tokens, weights, strict=True)
+        for name, token, weight in zip(part_names(parts), tokens, weights, strict=True)
     )
     return f'<div class="hl-words"{lang_attribute(lang)}{dir_attribute(tokens)}>{words}</div>'
 
 
-def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
+def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "", *, parts: Sequence[str]) -> str:
     """HTML of a text. Each word is coloured by the change of a number without this word; its tooltip has the change.
 
-    Blue with a line below: the number falls. Red with a line above: it rises.
+    Blue with a line below: the number falls. Red with a line above: it rises. See `Token.part` for `parts`.
     """
     largest = max(map(abs, filter(isfinite, changes)), default=0.0) or 1.0
     notes = [t("without it {change}", change=decimal(change, digits=4, signed=True)) for change in changes]
     spans = "".join(
-        f'<span class="hl-word" title="{escape(note)}" style="background:{colour};'
+        f'{name}<span class="hl-word" title="{escape(note)}" style="background:{colour};'
         f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
-        for word, change, note in zip(words, changes, notes, strict=True)
+        for name, word, change, note in zip(part_names(parts), words, changes, notes, strict=True)
         for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
         for colour in [translucent(signed, 0.6 * abs(change) / largest if isfinite(change) else 0.0)]
     )

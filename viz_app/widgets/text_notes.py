@@ -28,13 +28,21 @@ DOUBTS = {
 }
 
 
-def doubt_note(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY) -> None:
-    """Say why the translation of a text may be poor. Every page that shows a translation calls this once for each."""
+def doubt_note(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, *, side: str = "") -> None:
+    """Say why the translation of a text may be poor. Every page that shows a translation calls this once for each.
+
+    Args:
+        key: The key of the checkpoint.
+        text: What it translates.
+        search: How it chooses the tokens.
+        side: The name of the translation where a page shows two.
+    """
     config = loading.config_of(key)
     with st.container():  # the note comes and goes; in a container, it does not replace what follows
         if config.task == "translation" and (doubt := translations.doubt_of(key, texts_of(text)[0], search)):
             name = plain(language_name(config.tokenizer.source_language))
-            st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
+            about = f"**{plain(side)}:** " if side else ""
+            st.caption(f":material/info: {about}{t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
 
 
 def length_remedy(run: Translation, limit: int) -> str:
@@ -42,11 +50,18 @@ def length_remedy(run: Translation, limit: int) -> str:
 
     Args:
         run: A run with more tokens than a page can show.
-        limit: Of the tokens of the text, and of those that the model writes.
+        limit: Of the tokens of the text, of those that the model writes, or of both together.
     """
-    given, written = run.prompt_length or len(run.source), len(run.written) - run.prompt_length
+    # A language model reads the first token of its text and does not write it.
+    given, written = len(run.source) or run.prompt_length + 1, len(run.written) - run.prompt_length
     if given > limit:
         return t("The text has {n} tokens. Shorten it.", n=given)
-    if run.prompt_length:
+    if run.source:
+        return t("The model writes {n} tokens for this text. Try another text.", n=written)
+    if written > limit:
         return t("The model writes {n} tokens. Choose a smaller number in the menu of the search.", n=written)
-    return t("The model writes {n} tokens for this text. Try another text.", n=written)
+    return t(
+        "The text and its continuation have {n} tokens. Shorten the text, or choose a smaller number in the menu of "
+        "the search.",
+        n=len(run.read),
+    )

@@ -1,6 +1,7 @@
 """Pairs of texts: what the library's own call `tokenizer(first, second)` gives, for readers and classifiers."""
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from model.analysis.deletion import delete_each_word
 from model.analysis.importance import make_examples
@@ -98,6 +99,30 @@ def test_a_typed_separator_and_an_empty_second_text(opened: Mapping[str, Both]) 
                 translate(checkpoint, typed, second=SECOND)
 
 
+def test_an_unknown_word_with_the_id_0_is_in_its_text(tmp_path: Path) -> None:
+    """The tokenizer has no first token for the decoder, and its unknown token has the id 0."""
+    folder = make_pair_folder(tmp_path, "bert")
+    file = folder / "tokenizer.json"
+    swapped = {"<pad>": "<unk>", "<unk>": "<pad>"}
+    values = json.loads(file.read_text())
+    for token in values["added_tokens"]:
+        token["content"] = swapped.get(token["content"], token["content"])
+    values["model"]["vocab"] = {swapped.get(token, token): i for token, i in values["model"]["vocab"].items()}
+    file.write_text(json.dumps(values))
+    names = {"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), **names)
+    tokenizer.save_pretrained(folder)
+    checkpoint = open_checkpoint(folder)
+    assert isinstance(checkpoint, Checkpoint)
+    found, expected = translate(checkpoint, "cats ♞", second="♞ dogs"), tokenizer("cats ♞", "♞ dogs")
+    assert [token.id for token in found.source] == expected["input_ids"]
+    assert found.second_start == expected["input_ids"].index(tokenizer.sep_token_id) + 1
+    last = len(found.source) - 1  # the token after both texts
+    assert {token.part for token in found.source[found.second_start : last]} == {"B"}
+    unknown = [(token.id, token.part, token.special) for token in found.source if token.unknown]
+    assert unknown == [(0, "A", False), (0, "B", False)]
+
+
 @pytest.mark.parametrize("words", [(90, 8), (8, 90), (90, 90)])
 def test_a_long_pair_is_cut_as_the_library_cuts_it(opened: Mapping[str, Both], words: tuple[int, int]) -> None:
     both = opened["classifier"]
@@ -139,8 +164,8 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
 
     # The words of both texts are deleted, each from its own text.
     deletions = delete_each_word(checkpoint, pair, max_words=40)
-    assert [one.word for one in deletions[:2]] == ["A: The", "A: cat"]
-    assert deletions[-1].word == "B: snow."
+    assert [one.name for one in deletions[:2]] == ["A: The", "A: cat"]
+    assert deletions[-1].name == "B: snow."
     expected = both.answer(FIRST, SECOND.removesuffix("snow.")).logits[0].softmax(dim=-1)[label]
     assert deletions[-1].change + whole.probabilities[whole.label] == pytest.approx(float(expected), abs=1e-5)
 
@@ -151,6 +176,33 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
 
     again = record_again(checkpoint.model, reading_of(checkpoint, whole), ["encoder.layers.*.weights"])
     np.testing.assert_allclose(again.array("encoder.layers.1.self_attention.weights"), whole.encoder[1], **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        (("cats", "dogs"), ["A: cats", "B: dogs"]),
+        (("我爱猫", "A dog"), ["A: 我", "A: 爱", "A: 猫", "B: A", "B: dog"]),
+        (("cats", ""), []),
+    ],
+)
+def test_words_are_deleted_and_characters_where_no_spaces_separate_words(
+    opened: Mapping[str, Both], pair: tuple[str, str], words: list[str]
+) -> None:
+    checkpoint = opened["classifier"].checkpoint
+    assert isinstance(checkpoint, ClassifierCheckpoint)
+    assert [one.name for one in delete_each_word(checkpoint, paired(*pair), max_words=9)] == words
+
+
+def test_a_long_text_is_copied_only_for_the_words_that_are_deleted(opened: Mapping[str, Both]) -> None:
+    checkpoint = opened["classifier"].checkpoint
+    assert isinstance(checkpoint, ClassifierCheckpoint)
+    text = f"{'x' * 100_000} {'dog ' * 500}"  # 500 copies are 50 MB
+    tracemalloc.start()
+    assert len(delete_each_word(checkpoint, text, max_words=3)) == 3
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
 
 
 def log_odds(logits: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -25,4 +25,4 @@ def test_only_a_text_from_right_to_left_is_isolated() -> None:
 def test_a_row_of_words_runs_in_the_direction_of_its_sentence(words: list[str], direction: str) -> None:
     tokens = [Token(id=0, text="<s>", word=-1), *(Token(id=i, text=word, word=i) for i, word in enumerate(words))]
     assert f'<div class="hl-chips"{direction}>' in chips("reads", tokens)
-    assert f'<div class="hl-words"{direction}>' in weighted_text(words, [0.5] * len(words))
+    assert f'<div class="hl-words"{direction}>' in weighted_text(words, [0.5] * len(words), parts=[""] * len(words))

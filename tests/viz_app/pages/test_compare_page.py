@@ -16,6 +16,7 @@ from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url
 from viz_app.content.catalogues import LANGUAGES
+from viz_app.content.plain import plain
 from viz_app.content.translation import in_language
 from viz_app.sections.compare.by_length import words_in
 
@@ -44,6 +45,16 @@ def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, 
     app.toggle(key="same_words").set_value(False).run()
     assert not app.exception
     np.testing.assert_allclose(drawn(app)[1], after.maps["cross"][1, 3], atol=1e-6)
+
+
+def test_a_note_of_doubt_names_its_side(open_app: OpenApp) -> None:
+    chinese = "我爱你们的猫。"
+    app = open_app("compare", checkpoint=NAME, text=TEXT, compare="sentences", second_text=chinese)
+    notes = [caption.value for caption in app.caption if ":material/info:" in caption.value]
+    assert [note.split(" ")[1] for note in notes] == ["**second:**"]
+    app = open_app("compare", checkpoint=NAME, text=chinese, beside="gru-de-en")
+    notes = [caption.value for caption in app.caption if ":material/info:" in caption.value]
+    assert [note.split(" ")[1] for note in notes] == [f"**{plain(name)}:**" for name in (NAME, "gru-de-en")]
 
 
 def test_two_checkpoints_with_different_vocabularies_write_the_same_words(open_app: OpenApp) -> None:

@@ -72,7 +72,8 @@ def test_pages_of_a_classifier_read_the_pair(open_pair: OpenApp, folder: Path, p
     assert app.text_input(key="second").value == "A dog."
     if page == "sentiment":
         assert f"{found.probabilities[found.label]:.1%}".replace("%", "\N{NO-BREAK SPACE}%") in html(app)
-        assert "B: dog" in html(app)
+        # Each of the two texts, shaded by attention and by deletion, names each of its parts once.
+        assert (html(app).count("A:"), html(app).count("B:")) == (2, 2)
         assert classify(checkpoint, FIRST).probabilities != found.probabilities
 
 

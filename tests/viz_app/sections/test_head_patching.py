@@ -62,7 +62,7 @@ def test_patching_stops_at_its_time_limit_and_starts_again(open_app: OpenApp, mo
     [
         (TEXT, "Both translations are the same"),
         (" ", "Type a donor"),
-        ("word " * 90, "The donor is too long. The text has 92 tokens. Shorten it."),
+        ("word " * 90, "The donor is too long. The text has 91 tokens. Shorten it."),
         ("!!!! ???? !!!!", "The donor is too long. The model writes 32 tokens for this text. Try another text."),
     ],
 )

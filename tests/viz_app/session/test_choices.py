@@ -257,6 +257,72 @@ def test_changed_heads_belong_to_their_checkpoint(open_app: OpenApp) -> None:
     assert url(app)["intervention"] == changed
 
 
+def test_changed_heads_of_a_missing_checkpoint_wait_for_it(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="mine", intervention="off.cross.3.1", text="A dog runs.", forced="1.300")
+    app.selectbox(key="checkpoint").set_value(NAME).run()
+    assert not {"intervention", "forced"} & url(app).keys()
+    assert url(app)["text"] == "A dog runs."
+
+
+def test_back_gives_paintings_too_long_for_a_link_to_their_checkpoint(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def paint(app: AppTest, count: int) -> Intervention:
+        cells = (PaintedCell(Head("cross", i // 48, i // 12 % 4), i % 12, 1, 0.5) for i in range(count))
+        app.session_state["intervention"] = painting = Intervention(painted=frozenset(cells))
+        app.run()
+        assert "intervention" not in url(app)
+        return painting
+
+    def back(checkpoint: str) -> object:
+        app.query_params.clear()
+        app.query_params["checkpoint"] = checkpoint
+        with monkeypatch.context() as history:
+            history.setattr(address, "went_through_history", lambda: True)
+            app.run()
+        assert app.selectbox(key="checkpoint").value == checkpoint
+        return app.session_state["intervention"]
+
+    other = "everyday-en-de"
+    app = open_app("heads", checkpoint=NAME)
+    own = paint(app, 144)
+    app.selectbox(key="checkpoint").set_value(other).run()
+    assert back(NAME) == own
+    assert back(NAME) == own
+    assert not back(other)
+    of_other = paint(app, 143)
+    assert back(NAME) == own
+    assert back(other) == of_other
+
+
+def test_back_to_another_sentence_leaves_nothing_to_undo(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app("steps", text="A dog runs.", forced="1.300")
+    app.session_state["forced"], app.session_state["forced_earlier"] = ((1, 301),), [((1, 300),)]
+    app.run()
+    assert not app.button[0].disabled
+    app.query_params.clear()
+    app.query_params["text"] = "A cat sleeps."
+    monkeypatch.setattr(address, "went_through_history", lambda: True)
+    app.run()
+    assert app.session_state["forced"] == ()
+    assert app.button[0].disabled
+
+
+def test_a_typed_translation_belongs_to_its_text_and_another_search_to_the_visitor(open_app: OpenApp) -> None:
+    def show(text: str) -> str:
+        return str(app.text_input(key="text").set_value(text).run().session_state["method"])
+
+    first, second = "A dog runs.", "A cat sleeps."
+    app = open_app(text=first, method="typed", typed="Ein Hund rennt.")
+    assert show(second) == "greedy"
+    app.session_state["method"] = "beam"
+    assert show(second) == "beam"
+    assert (show(first), app.session_state["typed"]) == ("typed", "Ein Hund rennt.")
+    assert show(second) == "beam"
+    assert show(first) == "typed"
+    assert show("A boy sings.") == "beam"
+
+
 def test_the_classifier_has_its_own_layer_and_head(open_app: OpenApp) -> None:
     app = open_app(layer="3", head="5", kind="encoder")
     go_to(app, "sentiment")

@@ -56,7 +56,7 @@ def opacity(selector: str) -> float:
 def test_everything_can_be_read_in_both_themes(scheme: str) -> None:
     text, page = rgb(THEME[scheme]["textColor"]), rgb(THEME[scheme]["backgroundColor"])
     certain = Token(text="Hund", id=9, word=0, probability=1.0, candidates=(Candidate("Hund", 1.0, 9),))
-    for html in (chips("writes", [certain]), weighted_text(["good", "film"], [1.0, 0.1])):
+    for html in (chips("writes", [certain]), weighted_text(["good", "film"], [1.0, 0.1], parts=["", ""])):
         assert contrast(text, over(*shade(html), page)) >= 4.5
     assert contrast(text, over(*shade(STYLE), page)) >= 4.5  # a marked difference
     assert opacity(".hl-chip.hl-special") == 1.0, "it would fade the text and what is behind it"

@@ -21,8 +21,9 @@ def two_texts(mode: Mode, left: Side, right: Side) -> None:
     texts = [(left.name, first.text), (right.name, second.text)]
     groups = [[text] for text in texts] if mode == "sentences" or len(languages) > 1 else [texts]
     st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
-    for side in {(side.key, side.text): side for side in (left, right)}.values():
-        doubt_note(side.key, side.text)
+    sides = {(side.key, side.text): side for side in (left, right)}.values()
+    for side in sides:
+        doubt_note(side.key, side.text, side=side.name if len(sides) > 1 else "")
 
 
 def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:

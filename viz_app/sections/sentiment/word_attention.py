@@ -74,7 +74,7 @@ def draw_word_attention(reading: Classification, language: str) -> FloatArray:
             "Rollout: the same attention, followed back through the layers to the words."
         )
     )
-    st.html(weighted_text(reading.token_labels, [float(weight) for weight in weights], tag(language)))
+    st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(language), parts=reading.parts))
     return weights
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.analysis.deletion import Deletion, without_each_word
+from model.analysis.deletion import Deletion, count_words
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from model.text.pair import Text
@@ -35,6 +35,7 @@ def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> No
             [deletion.word for deletion in deletions],
             [deletion.change for deletion in deletions],
             tag(loading.config_of(key).tokenizer.source_language),
+            parts=[deletion.part for deletion in deletions],
         )
     )
     whole = reading.probabilities[reading.label]
@@ -47,7 +48,7 @@ def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> No
             key="deletions",
             alt=t("The class of the review without each word"),
         )
-    if left_out := len(without_each_word(text)) - len(deletions):
+    if left_out := count_words(text) - len(deletions):
         st.caption(
             tn(
                 "The review is too long to delete every word. Its last word was not deleted.",
@@ -63,7 +64,7 @@ def strongest_word(deletions: tuple[Deletion, ...], reading: Classification) -> 
     whole = reading.probabilities[reading.label]
     return t(
         "“{word}” matters most: without it, the probability of “{label}” changes from {before} to {after}.",
-        word=strongest.word,
+        word=strongest.name,
         label=reading.label,
         before=percent(whole),
         after=percent(whole + strongest.change),
@@ -76,7 +77,7 @@ def words_that_change_class(deletions: tuple[Deletion, ...], reading: Classifica
     if not deciding:
         return t("No single word changes the class.")
     if len(deciding) == 1:
-        return t("Without “{word}” the class is “{label}”.", word=deciding[0].word, label=deciding[0].label)
+        return t("Without “{word}” the class is “{label}”.", word=deciding[0].name, label=deciding[0].label)
     return tn(
         "{n} word changes the class when it is deleted.",
         "{n} words change the class when one of them is deleted.",
@@ -91,7 +92,7 @@ def deletion_table(deletions: tuple[Deletion, ...], reading: Classification) -> 
         [
             {
                 t("position"): position,
-                t("word"): deletion.word,
+                t("word"): deletion.name,
                 change: deletion.change,
                 t("{label} without it", label=reading.label): whole + deletion.change,
                 t("class without it"): deletion.label,
