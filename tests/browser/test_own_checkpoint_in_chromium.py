@@ -52,7 +52,7 @@ def test_an_archive_continues_a_text_and_one_without_a_checkpoint_gets_a_message
     (tmp_path / "notes.txt").write_text("hello")
     chooser.set_input_files(tmp_path / "notes.txt")
     submit(page, files=1)
-    expect(page.get_by_text("These files are not a checkpoint")).to_be_visible()
+    expect(page.get_by_text("is not a checkpoint: it has no config.json")).to_be_visible()
     chooser.set_input_files(shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent))
     submit(page, files=1)
     expect(page.get_by_role("heading", name="zipped")).to_be_visible()

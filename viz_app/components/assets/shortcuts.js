@@ -9,6 +9,7 @@ const STEPS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 const USES_ARROWS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
 const USES_PAGE_KEYS = "textarea, select, [contenteditable=true], [role=listbox], [role=grid]";
 const SENTENCE = '[class*="st-key-batch_"] textarea'; // a field that wraps, but has no lines
+const SCROLLS = /^( |Page|Arrow|Home|End)/; // keys that a browser scrolls with
 const SAME_PLACE = 4; // pixels
 const PAGE = 0.9; // of the height of the window, so that the last line stays visible
 
@@ -19,7 +20,7 @@ const needsKey = (focused, key) => Boolean(focused.closest?.(key.startsWith("Pag
 
 function pressed(event) {
   const focused = event.composedPath()[0];
-  focusPage();
+  if (SCROLLS.test(event.key)) focusPage();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (event.key === "Escape" && !hasOverlay()) {
     leaveButton()?.click();
