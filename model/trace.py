@@ -142,8 +142,8 @@ class Trace:
             pass to pass; the missing cells of earlier queries get the values of masked cells.
         """
         passes = self._passes[name]
-        # An encoder passes once, or once more for the padding of its windows. A beam search may have more passes than
-        # its best hypothesis has tokens.
+        # An encoder passes once, and the padding of its windows may have a pass of its own. A beam search may have more
+        # passes than its best hypothesis has tokens.
         if len(passes) == 1 or name.startswith("encoder."):
             rows = rows[: len(passes)]
         parts = list(zip(passes[: len(rows)], rows, strict=True))
