@@ -142,8 +142,10 @@ class Trace:
             pass to pass; the missing cells of earlier queries get the values of masked cells.
         """
         passes = self._passes[name]
-        # An encoder passes once. A beam search may have more passes than its best hypothesis has tokens.
-        rows = rows if len(passes) > 1 else rows[:1]
+        # An encoder passes once, and the padding of its windows may have a pass of its own. A beam search may have more
+        # passes than its best hypothesis has tokens.
+        if len(passes) == 1 or name.startswith("encoder."):
+            rows = rows[: len(passes)]
         parts = list(zip(passes[: len(rows)], rows, strict=True))
         first, width = parts[0][0], max(tensor.size(-1) for tensor, _ in parts)
         length = sum(tensor.size(-2) for tensor, _ in parts)

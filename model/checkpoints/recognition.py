@@ -33,9 +33,11 @@ WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 
 
 def has_only_weights(folder: Path) -> bool:
-    """Whether a folder has weights and nothing that describes them."""
+    """Whether a folder has weights of a model and nothing that describes them."""
     described = (folder / DESCRIPTION).is_file() or ((folder / CONFIG).is_file() and not logged_model(folder))
-    return not described and folder.is_dir() and any(is_weights(path) for path in folder.iterdir())
+    if described or (folder / "adapter_config.json").is_file():  # an adapter only changes a model
+        return False
+    return folder.is_dir() and any(is_weights(path) for path in folder.iterdir())
 
 
 def is_weights(path: Path) -> bool:

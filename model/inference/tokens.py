@@ -67,6 +67,8 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
     while specials.fill and ids[-1 - filled] == specials.fill[0]:
         filled += 1
     own = ids[len(specials.before) : len(ids) - len(specials.after) - filled]
+    if not encoding.tokens:
+        own = ()  # an empty text may have a start token among its ids, which is no token of the text
     tokens = (
         *(mark(tokenizers.source, i) for i in specials.before),
         *(

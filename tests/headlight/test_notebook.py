@@ -63,7 +63,7 @@ def test_a_text_with_markup_stays_text_in_the_report(shown: ShownTranslation) ->
     page = shown.html()
     assert "<b>through" not in page
     assert data_in(page, "site")["report"]["text"] == TEXT
-    assert page.count("</script>") == page.count("<script") == 3, "two blocks of data, and the code"
+    assert page.count("</script>") == page.count("<script") == 5, "three blocks of data, the start and the code"
     assert "http" not in re.sub(r'http-equiv|http://www.w3.org/2000/svg|"http"', "", page)
 
 

@@ -132,7 +132,7 @@ def test_the_embeddings_of_any_torch_model_are_found_only_if_their_sides_are_cle
 def test_weights_of_another_model_get_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     torch.save({"layer.weight": torch.ones(2, 2)}, tmp_path / "mine" / "model.pt")
-    with pytest.raises(CheckpointError, match=r"Describe them in a headlight\.toml"):
+    with pytest.raises(CheckpointError, match=r"no file that describes them\. Write a headlight\.toml"):
         open_checkpoint(tmp_path / "mine")
     torch.save({"layer.weight": torch.ones(2, 2)}, tmp_path / "mine" / "last.pt")
     with pytest.raises(CheckpointError, match=r"several files of weights: last\.pt, model\.pt\. Keep one"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import CheckpointError, find_checkpoints
@@ -17,12 +18,18 @@ from model.safety.folder_files import is_kept, unused_files
 from model.safety.torch_files import read_state_dict
 
 BERT = '{"model_type": "bert", "architectures": ["BertModel"], "num_hidden_layers": 1}'
+UNKNOWN = {"layer.weight": torch.ones(2, 2)}  # of a layout that is not recognised
 
 
 def make(folder: Path, *names: str) -> Path:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(BERT if name.endswith("config.json") else "content")
+        if name.endswith(".safetensors"):
+            save_file(UNKNOWN, folder / name)
+        elif name.endswith((".pt", ".ckpt")):
+            torch.save(UNKNOWN, folder / name)
+        else:
+            (folder / name).write_text(BERT if name.endswith("config.json") else "content")
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -33,6 +40,7 @@ def make(folder: Path, *names: str) -> Path:
         ((), "mine is empty"),
         (("notes.txt",), "no config.json, no headlight.toml and no weights"),
         (("adapter_config.json", "adapter_model.safetensors"), r"LoRA adapter.*merge_and_unload\(\)"),
+        (("adapter_config.json", "adapter_model.bin", "adapter_model.safetensors"), "holds a LoRA adapter"),
         (("config.json", "adapter_config.json", "adapter_model.bin"), r"LoRA adapter.*merge_and_unload\(\)"),
         (("model.Q4_K_M.gguf",), r'model\.Q4_K_M\.gguf is in the format GGUF.*gguf_file="model\.Q4_K_M\.gguf"'),
         (("config.json", "tf_model.h5"), r"tf_model\.h5 holds weights of TensorFlow.*from_tf=True"),
