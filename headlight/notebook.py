@@ -132,7 +132,9 @@ class OpenCheckpoint(Checkpoint):
         translation = translate(self, text, second=second, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
         cleaned = "" if isinstance(self.config, ForeignConfig) else cleaning_note(text)
-        notes = NOTES[bool(forced), bool(edits)], cleaned, finding_in_run(translation)
+        unknown = ", ".join(map(repr, self.tokenizers.source.encode(text).left_out))
+        left_out = unknown and f"The vocabulary of this model does not have {unknown}. This was left out."
+        notes = NOTES[bool(forced), bool(edits)], cleaned, left_out, finding_in_run(translation)
         note = " ".join(filter(None, notes))
         second = second if second.strip() else ""
         return ShownTranslation(**values, typed=text, second=second, name=self.name, note=note, sizes=self.config.model)

@@ -111,10 +111,15 @@ class Trace:
             if isinstance(pattern, IfPresent) or pattern in self._plan:
                 continue
             require(
-                any(fnmatchcase(name, pattern) for name in self._plan),
+                not self._plan or any(fnmatchcase(name, pattern) for name in self._plan),
                 "No tensor passed a hook point that matches {pattern}. Names that are similar: {names}.",
                 pattern=repr(pattern),
-                names=", ".join(get_close_matches(pattern, self._plan, n=3, cutoff=0.4)) or "–",
+                names=", ".join(get_close_matches(pattern, self._plan, n=3, cutoff=0)),
+            )
+            require(
+                bool(self._plan),
+                "No model ran, so nothing passed {pattern}. Run a model inside.",
+                pattern=repr(pattern),
             )
 
     @property

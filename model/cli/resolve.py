@@ -176,8 +176,10 @@ def texts_of(args: argparse.Namespace) -> Iterator[str]:
     return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)
 
 
-def note_cleaning(checkpoint: Loaded, texts: Iterable[str]) -> None:
-    """Say on the standard error what is changed in texts before the model reads them, each change once."""
+def note_cleaning(checkpoint: Loaded, texts: Sequence[str]) -> None:
+    """Say on the standard error what is changed in texts before the model reads them, and what it cannot read, once."""
+    for part in dict.fromkeys(part for text in texts for part in checkpoint.tokenizers.source.encode(text).left_out):
+        note(f"The vocabulary of this model does not have {part!r}. It was left out.")
     if not isinstance(checkpoint.config, ForeignConfig):
         for sentence in dict.fromkeys(filter(None, map(cleaning_note, texts))):
             note(sentence)

@@ -47,7 +47,7 @@ MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
 # What a card must not do in the page: ask another host, or lead away from the choices in the address.
-CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link", "autolink"])
+CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link"])
 HEAD = (
     '<link rel="icon" href="{icon}">\n<link rel="manifest" href="{manifest}">\n'
     '<link rel="stylesheet" href="{style}" integrity="{style_hash}" crossorigin>\n'

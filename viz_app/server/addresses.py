@@ -29,13 +29,13 @@ def addresses_for_others(url: str, listens_at: str | None) -> tuple[tuple[str, .
         return (url,), ""
     if listens_at in LOCAL:
         return (), t(
-            "This server accepts only this computer, so no other computer can open this address. Stop it, and start it "
+            "This server accepts only this computer, so no other computer can open its pages. Stop it, and start it "
             "with `{command} --server.address 0.0.0.0` to accept others.",
             command=COMMAND,
         )
     hosts = own_addresses() if listens_at in (None, "", *ANYWHERE) else (listens_at,)
     if not hosts:
-        return (), t("This computer has no network, so no other computer can open this address.")
+        return (), t("This computer has no network, so no other computer can open its pages.")
     names = (f"[{host}]" if host and ":" in host else host for host in hosts)
     places = (f"{name}:{parts.port}" if parts.port else str(name) for name in names)
     return tuple(urlunsplit(parts._replace(netloc=place)) for place in places), ""

@@ -41,8 +41,8 @@ def doubt_note(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, *,
     with st.container():  # the note comes and goes; in a container, it does not replace what follows
         if config.task == "translation" and (doubt := translations.doubt_of(key, texts_of(text)[0], search)):
             name = plain(language_name(config.tokenizer.source_language))
-            about = f"**{plain(side)}:** " if side else ""
-            st.caption(f":material/info: {about}{t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
+            note = t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))
+            st.caption(f":material/info: {t('**{side}**: {note}', side=plain(side), note=note) if side else note}")
 
 
 def length_remedy(run: Translation, limit: int) -> str:

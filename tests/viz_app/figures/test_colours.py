@@ -64,7 +64,7 @@ def test_streamlit_has_the_same_themes() -> None:
 def test_a_published_page_and_a_saved_picture_have_the_themes_of_the_app() -> None:
     light, dark = (
         re.findall(r"--st-([\w-]+)-color: (#\w+);", part)
-        for part in (ROOT / "live" / "live.css").read_text().split("@media (prefers-color-scheme: dark)")
+        for part in (ROOT / "live" / "live.css").read_text().split("@media screen and (prefers-color-scheme: dark)")
     )
     picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (ASSETS / "standalone_svg.js").read_text())
     names = {"text": "text", "background": "page", "secondary-background": "panel", "primary": "primary"}

@@ -51,10 +51,10 @@ def test_a_note_of_doubt_names_its_side(open_app: OpenApp) -> None:
     chinese = "我爱你们的猫。"
     app = open_app("compare", checkpoint=NAME, text=TEXT, compare="sentences", second_text=chinese)
     notes = [caption.value for caption in app.caption if ":material/info:" in caption.value]
-    assert [note.split(" ")[1] for note in notes] == ["**second:**"]
+    assert [note.split(" ")[1] for note in notes] == ["**second**:"]
     app = open_app("compare", checkpoint=NAME, text=chinese, beside="gru-de-en")
     notes = [caption.value for caption in app.caption if ":material/info:" in caption.value]
-    assert [note.split(" ")[1] for note in notes] == [f"**{plain(name)}:**" for name in (NAME, "gru-de-en")]
+    assert [note.split(" ")[1] for note in notes] == [f"**{plain(name)}**:" for name in (NAME, "gru-de-en")]
 
 
 def test_two_checkpoints_with_different_vocabularies_write_the_same_words(open_app: OpenApp) -> None:

@@ -344,7 +344,7 @@ def test_heads_are_patched_between_two_texts_of_one_length(open_with: OpenApp, f
     if family == "bert":  # random weights: a donor of the same length can have the same guess
         words = ("the", "cat", "sat", "on", "mat", "dog", "a")
         # Each training of the tokenizer may give other ids, so the first of these that differs is not always the same.
-        others = (f"{first} <mask> {' '.join(more)}." for more in product(words, repeat=3) for first in ("My", *words))
+        others = (f"{first} <mask> {' '.join(more)}." for more in product(words, repeat=4) for first in ("My", *words))
         length = len(run_text(checkpoint, text).source)
         same = (one for one in others if len(run_text(checkpoint, one).source) == length)
         donor = next(one for one in same if patch_every_head(checkpoint, one, text) is not None)
