@@ -32,19 +32,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.decoder_layouts import DECODER_LAYOUTS
 from model.checkpoints.description import ignored_by, inside, table_of
-from model.checkpoints.description_file import read_values
+from model.checkpoints.description_file import described_by
 from model.checkpoints.fit import named_as_in
 from model.checkpoints.layouts import NormForm
 from model.checkpoints.saved_positions import PositionForm, kind_of, rows_of
 from model.config.decoder import DecoderSizes
 from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts
 from model.config.section import Section, require
-from model.files import CheckpointError
 from model.messages import Message
-from model.safety.errors import first_line
 from model.safety.torch_files import SavedFile, read_saved_file
 
 __all__ = ["DecoderDescription", "decoder_in", "read_decoder"]
@@ -127,28 +124,10 @@ def read_decoder(folder: Path) -> ForeignConfig:
 
 def decoder_in(folder: Path) -> DecoderDescription:
     """As `read_decoder`, with all that is needed to open the folder."""
-    values = read_values(folder)
-    try:
-        return description_of(values, folder)
-    except (ValueError, TypeError, KeyError) as error:
-        missing = isinstance(error, KeyError)
-        reason = Message("the setting {name} is missing. Add it.", name=error) if missing else first_line(error)
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=reason,
-        ) from error
+    return described_by(folder, description_of, SETTINGS)
 
 
 def description_of(values: Mapping[str, Any], folder: Path) -> DecoderDescription:
-    unknown = sorted(set(values) - SETTINGS)
-    require(
-        not unknown,
-        "it has no setting {unknown}. Its settings are: {known}.",
-        unknown=", ".join(unknown),
-        known=", ".join(sorted(SETTINGS)),
-    )
     names = table_of(values, "names")
     layout = names.get("layout", "torch")
     require(

@@ -45,16 +45,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from model.checkpoints.checkpoint import DESCRIPTION
-from model.checkpoints.description_file import read_values
+from model.checkpoints.description_file import described_by
 from model.checkpoints.layouts import LAYOUTS, Names, NormForm
 from model.checkpoints.saved_positions import PositionForm
 from model.checkpoints.tutorial_model import Differences
 from model.config.model import ModelConfig
 from model.config.section import Section, require
-from model.files import CheckpointError
-from model.messages import Message
-from model.safety.errors import first_line
 from model.text.file_tokenizer import FileTokenizer, read_file_tokenizer
 from model.text.vocab import Marks, Specials
 from model.text.vocabulary_list import read_vocabulary
@@ -130,28 +126,10 @@ def described_in(folder: Path) -> Description:
     Raises:
         CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
     """
-    values = read_values(folder)
-    try:
-        return description_of(values, folder)
-    except (ValueError, TypeError, KeyError) as error:
-        missing = isinstance(error, KeyError)
-        reason = Message("the setting {name} is missing. Add it.", name=error) if missing else first_line(error)
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=reason,
-        ) from error
+    return described_by(folder, description_of, SETTINGS)
 
 
 def description_of(values: Mapping[str, Any], folder: Path) -> Description:
-    unknown = sorted(set(values) - SETTINGS)
-    require(
-        not unknown,
-        "it has no setting {unknown}. Its settings are: {known}.",
-        unknown=", ".join(unknown),
-        known=", ".join(sorted(SETTINGS)),
-    )
     model = dict(values["model"])
     flags = {name: model.pop(name, default) for name, default in FLAGS.items()}
     for name, flag in flags.items():

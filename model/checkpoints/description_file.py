@@ -2,17 +2,20 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from model.checkpoints.checkpoint import DESCRIPTION
+from model.config.section import require
 from model.files import CheckpointError, replace_file
+from model.messages import Message
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
-__all__ = ["UNKNOWN", "as_toml", "read_values", "unknown_settings", "write_values"]
+__all__ = ["UNKNOWN", "as_toml", "described_by", "read_values", "unknown_settings", "write_values"]
 
+Described = TypeVar("Described")
 UNKNOWN = "fill in"  # the value of a setting that weights cannot tell
 
 
@@ -40,6 +43,38 @@ def read_values(folder: Path) -> Mapping[str, Any]:
             unknown=UNKNOWN,
         )
     return values
+
+
+def described_by(folder: Path, describe: Callable[[Mapping[str, Any], Path], Described], known: Set[str]) -> Described:
+    """What the file of a folder describes.
+
+    Args:
+        folder: With `headlight.toml`.
+        describe: From the values and the folder to the description.
+        known: The names that the values may have.
+
+    Raises:
+        CheckpointError: the file or a file that it names is missing or wrong.
+    """
+    values = read_values(folder)
+    try:
+        unknown = sorted(values.keys() - known)
+        require(
+            not unknown,
+            "it has no setting {unknown}. Its settings are: {known}.",
+            unknown=", ".join(unknown),
+            known=", ".join(sorted(known)),
+        )
+        return describe(values, folder)
+    except (ValueError, TypeError, KeyError) as error:
+        missing = isinstance(error, KeyError)
+        reason = Message("the setting {name} is missing. Add it.", name=error) if missing else first_line(error)
+        raise CheckpointError(
+            "{description} of {folder} cannot be used: {reason}",
+            description=DESCRIPTION,
+            folder=folder.name,
+            reason=reason,
+        ) from error
 
 
 def unknown_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
