@@ -93,7 +93,7 @@ class DecoderDescription:
                 target_vocab_size=sizes.vocab_size,
                 positional=sizes.positional,
             ),
-            tokenizer=ForeignTexts(),
+            tokenizer=ForeignTexts(kind=self.tokens or "subwords"),
             values=self.values,
         )
 
