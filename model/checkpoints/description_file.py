@@ -11,7 +11,7 @@ from model.files import CheckpointError, replace_file
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
-__all__ = ["UNKNOWN", "as_toml", "read_values", "unknown_settings", "write_values"]
+__all__ = ["UNKNOWN", "as_toml", "literal", "read_draft", "read_values", "unknown_settings", "write_values"]
 
 UNKNOWN = "fill in"  # the value of a setting that weights cannot tell
 
@@ -22,15 +22,7 @@ def read_values(folder: Path) -> Mapping[str, Any]:
     Raises:
         CheckpointError: it cannot be read, it is not TOML, or a setting in it is still `UNKNOWN`.
     """
-    try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=first_line(error),
-        ) from error
+    values = read_draft(folder)
     if unknown := [".".join(path) for path in unknown_settings(values)]:
         raise CheckpointError(
             "{description} of {folder} does not say {settings} yet. Replace each “{unknown}” by its value.",
@@ -40,6 +32,19 @@ def read_values(folder: Path) -> Mapping[str, Any]:
             unknown=UNKNOWN,
         )
     return values
+
+
+def read_draft(folder: Path) -> Mapping[str, Any]:
+    """As `read_values`, also while settings are still `UNKNOWN`."""
+    try:
+        return tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(
+            "{description} of {folder} cannot be used: {reason}",
+            description=DESCRIPTION,
+            folder=folder.name,
+            reason=first_line(error),
+        ) from error
 
 
 def unknown_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
