@@ -13,7 +13,16 @@ from model.messages import Message
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
-__all__ = ["UNKNOWN", "as_toml", "described_by", "read_values", "unknown_settings", "write_values"]
+__all__ = [
+    "UNKNOWN",
+    "as_toml",
+    "described_by",
+    "literal",
+    "read_draft",
+    "read_values",
+    "unknown_settings",
+    "write_values",
+]
 
 Described = TypeVar("Described")
 UNKNOWN = "fill in"  # the value of a setting that weights cannot tell
@@ -25,15 +34,7 @@ def read_values(folder: Path) -> Mapping[str, Any]:
     Raises:
         CheckpointError: it cannot be read, it is not TOML, or a setting in it is still `UNKNOWN`.
     """
-    try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=first_line(error),
-        ) from error
+    values = read_draft(folder)
     if unknown := [".".join(path) for path in unknown_settings(values)]:
         raise CheckpointError(
             "{description} of {folder} does not say {settings} yet. Replace each “{unknown}” by its value.",
@@ -43,6 +44,14 @@ def read_values(folder: Path) -> Mapping[str, Any]:
             unknown=UNKNOWN,
         )
     return values
+
+
+def read_draft(folder: Path) -> Mapping[str, Any]:
+    """As `read_values`, also while settings are still `UNKNOWN`."""
+    try:
+        return tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise unusable(folder, first_line(error)) from error
 
 
 def described_by(folder: Path, describe: Callable[[Mapping[str, Any], Path], Described], known: Set[str]) -> Described:
@@ -69,12 +78,16 @@ def described_by(folder: Path, describe: Callable[[Mapping[str, Any], Path], Des
     except (ValueError, TypeError, KeyError) as error:
         missing = isinstance(error, KeyError)
         reason = Message("the setting {name} is missing. Add it.", name=error) if missing else first_line(error)
-        raise CheckpointError(
-            "{description} of {folder} cannot be used: {reason}",
-            description=DESCRIPTION,
-            folder=folder.name,
-            reason=reason,
-        ) from error
+        raise unusable(folder, reason) from error
+
+
+def unusable(folder: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        "{description} of {folder} cannot be used: {reason}",
+        description=DESCRIPTION,
+        folder=folder.name,
+        reason=reason,
+    )
 
 
 def unknown_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from model.checkpoints.layouts import SavedName
 from model.checkpoints.leftovers import matching, unexplained
 from model.checkpoints.saved_positions import PositionForm, Positions, find_positions, is_table
 from model.checkpoints.tutorial_model import TutorialTransformer
+from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
 from model.files import CheckpointError
@@ -89,7 +90,7 @@ def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
     ends = [tensor for ours, tensor in matched.weights.items() if ours.startswith(ENDS)]
     scaled = described.differences.scale_embeddings
     surplus = {name: rest[name] for name in unexplained(rest, [*ends, *tables.values()], config, scaled=scaled)}
-    if problems := [*problems_with_names(matched), *problems_with_surplus(surplus, matched, config.d_model)]:
+    if problems := [*problems_with_names(matched), *problems_with_surplus(surplus, matched, config)]:
         raise unfit(checkpoint, problems)
     return Fit(
         config=replace(config, positional=positions["encoder"].kind) if positions else config,
@@ -103,12 +104,15 @@ def fit(described: Description, saved: SavedFile, checkpoint: str) -> Fit:
 
 def matched_names(described: Description, saved: SavedFile, checkpoint: str) -> Matched:
     """Raises CheckpointError if the description claims more layers or weights than the file has."""
+    model = described.model
+    if model.positional == "learned":  # `find_positions` compares max_length with the rows of the table
+        model = replace(model, positional="table")
 
     def build() -> TutorialTransformer:
-        return TutorialTransformer(described.model, described.differences)
+        return TutorialTransformer(model, described.differences)
 
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in saved.tensors.items()})
-    numbers = require_matching_weights(build, described.model.to_dict(), header, checkpoint)
+    numbers = require_matching_weights(build, model.to_dict(), header, checkpoint)
     with torch.device("meta"):
         parameters = build().named_parameters(remove_duplicate=False)
     shapes = {name: parameter.shape for name, parameter in parameters if ".positions." not in name}
@@ -183,23 +187,35 @@ def problems_with_names(matched: Matched) -> Iterator[Message]:
         yield Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen))
 
 
-def problems_with_surplus(surplus: Mapping[str, Tensor], matched: Matched, width: int) -> Iterator[Message]:
+def problems_with_surplus(
+    surplus: Mapping[str, Tensor], matched: Matched, config: ModelConfig | DecoderSizes
+) -> Iterator[Message]:
     """A sentence on tensors that nothing uses, and its remedy."""
     if surplus:
         yield Message("Tensors that are not used: {names}.", names=few(list(surplus)))
         if matched.missing:
             yield Message("If these are the missing tensors, write their names in [names] or [names.modules].")
         else:
-            yield remedy_for(*next(iter(surplus.items())), width)
+            yield remedy_for(*next(iter(surplus.items())), config)
 
 
-def remedy_for(name: str, tensor: Tensor, width: int) -> Message:
+def remedy_for(name: str, tensor: Tensor, config: ModelConfig | DecoderSizes) -> Message:
     """What to write in `headlight.toml` for a tensor that nothing uses."""
     if re.search(r"layers\.\d+\.", name):
         return Message("If the model has more layers, raise num_encoder_layers or num_decoder_layers.")
     module = name.rpartition(".")[0]
     ignore = f'ignore = ["{module}.*"]' if module else f'ignore = ["{name}"]'
-    if is_table(tensor, width):
+    if is_table(tensor, config.d_model) and config.positional == "none":
+        return Message(
+            "If {name} is a table of positions, remove {setting} and write {table} in [positions]. If the model "
+            "computes nothing with it, write {ignore} in the first lines of {description}.",
+            name=name,
+            setting='positional = "none"',
+            table=f'table = "{name}"',
+            ignore=ignore,
+            description=DESCRIPTION,
+        )
+    if is_table(tensor, config.d_model):
         return Message(
             "If {name} is a table of positions, write {table} in [positions]. If the model computes nothing with it, "
             "write {ignore} in the first lines of {description}.",

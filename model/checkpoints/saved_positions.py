@@ -14,10 +14,10 @@ from model.config.model import ModelConfig, Positional
 from model.config.section import Section, require
 from model.network.positional import sinusoidal_table
 
-__all__ = ["PositionForm", "Positions", "find_positions", "guessed_tables", "is_table"]
+__all__ = ["POSITIONS", "PositionForm", "Positions", "find_positions", "guessed_tables", "is_table"]
 
 LIMIT = 20_000  # rows of a table that is computed
-POSITIONS = re.compile(r"(^|[._])(pe|pos(?!itionwise)\w*)([._]|$)")
+POSITIONS = re.compile(r"(^|[._])(w?pe|pos(?!itionwise)\w*)([._]|$)")
 SIDES = {"encoder": "(encoder|enc|src|source)", "decoder": "(decoder|dec|tgt|trg|target)"}
 # How far a table is from the formula if both are the same: angles in single precision, or rounded numbers.
 CLOSE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
@@ -83,8 +83,8 @@ def find_positions(
     if not names:
         require(
             config.positional == "sinusoidal",
-            "positional is {kind}, but the file has no table of positions. Name its tensor in [positions], such as "
-            'table = "pos_embedding.weight".',
+            "positional is {kind}, but no tensor has the usual name of a table of positions. Name the table in "
+            '[positions], such as table = "pos_embedding.weight".',
             kind=repr(config.positional),
         )
     found = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from model.checkpoints.description_file import UNKNOWN
 from model.checkpoints.layouts import LAYOUTS, Names, NormForm
-from model.checkpoints.saved_positions import guessed_tables
+from model.checkpoints.saved_positions import POSITIONS, guessed_tables, is_table
 from model.config.section import ConfigError
 from model.safety.torch_files import SavedFile
 
@@ -141,7 +141,7 @@ def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
         name.removesuffix(".weight"): tensor
         for name, tensor in saved.tensors.items()
         if name.endswith(".weight") and tensor.dim() == 2 and tensor.size(1) == width
-        if not re.search(r"\.layers\.\d|(^|[._])pos", name)
+        if not re.search(r"\.layers\.\d", name) and not POSITIONS.search(name)
     }
     outputs = [name for name in matrices if f"{name}.bias" in saved.tensors]
     embeddings = [name for name in matrices if name not in outputs]
@@ -179,7 +179,7 @@ def values_of(found: Found, tutorial: Tutorial) -> Mapping[str, Any] | None:
         "final_norm": final[0],
         "output_bias": bool(found.shape("output_projection.bias")),
     }
-    tables = tables_in(found, width)
+    tables = tables_in(found, width, any_name=tutorial.model.get("positional") == UNKNOWN)
     if tables:
         rows = min(found.saved.tensors[name].numel() // width for name in tables.values())
         model |= {"max_length": min(rows, LONGEST)}
@@ -212,8 +212,14 @@ def rest_of(found: Found, tables: Mapping[str, str], tutorial: Tutorial) -> dict
     return rest
 
 
-def tables_in(found: Found, width: int) -> dict[str, str]:
-    """Stack → its table of positions; nothing where that is not clear, so that the user is asked when it is opened."""
+def tables_in(found: Found, width: int, *, any_name: bool) -> dict[str, str]:
+    """Stack → its table of positions; nothing where that is not clear, so that the user is asked when it is opened.
+
+    Args:
+        found: The layout in the file.
+        width: D.
+        any_name: The only unused tensor with the shape of a table is the table of both stacks, whatever its name is.
+    """
     ends = (found.names.source_embedding, found.names.target_embedding, found.names.output)
     used = {f"{name}.weight" for name in ends}
     rest = {
@@ -222,9 +228,11 @@ def tables_in(found: Found, width: int) -> dict[str, str]:
         if name not in used and not re.search(r"layers\.\d", name)
     }
     try:
-        return guessed_tables(rest, width)
+        tables = guessed_tables(rest, width)
     except ConfigError:
         return {}
+    shaped = [name for name, tensor in rest.items() if is_table(tensor, width) and tensor.numel() > width]
+    return dict.fromkeys(("encoder", "decoder"), shaped[0]) if any_name and len(shaped) == 1 and not tables else tables
 
 
 def heads_in(saved: SavedFile, width: int) -> int | str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -64,7 +64,7 @@ def fit_decoder(described: DecoderDescription, saved: SavedFile) -> DecoderFit:
     ends = [tensor for ours, tensor in matched.weights.items() if ours.startswith((TOKENS, OUTPUT))]
     unknown = unexplained(rest, [*ends, *tables.values()], sizes, scaled=sizes.scale_embeddings)
     surplus = {name: rest[name] for name in unknown if not is_rotation(rest[name], sizes)}
-    if problems := [*problems_with_names(matched), *problems_with_surplus(surplus, matched, sizes.d_model)]:
+    if problems := [*problems_with_names(matched), *problems_with_surplus(surplus, matched, sizes)]:
         raise unfit(checkpoint, problems)
     tensors = {ours: tensor.expand(matched.shapes[ours]) for ours, tensor in matched.weights.items()}
     return DecoderFit(
@@ -83,6 +83,8 @@ def matched_names(described: DecoderDescription, saved: SavedFile) -> Matched:
         ConfigError: a joined matrix cannot be divided.
     """
     sizes, norm = described.model, described.norm
+    if sizes.positional == "learned":  # `find_positions` compares max_length with the rows of the table
+        sizes = replace(sizes, positional="table")
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in saved.tensors.items()})
     numbers = require_matching_weights(
         lambda: TutorialDecoder(sizes, norm), sizes.to_dict(), header, described.folder.name

@@ -148,9 +148,89 @@ def test_the_command_writes_the_description_and_names_the_open_questions(
     assert "num_heads is 5. It must be one of these: 1, 2, 4" in capsys.readouterr().err
     assert main(["describe", str(folder)]) == 0
     assert "Fill in model.num_heads. How many heads" in capsys.readouterr().out
-    assert main(["describe", str(folder)]) == 1
-    assert "already has a headlight.toml" in capsys.readouterr().err
-    (folder / "headlight.toml").unlink()
     assert main(["describe", str(folder), "--set", f"num_heads={HEADS}"]) == 0
     assert 'layout = "hkproj"' in capsys.readouterr().out
     assert open_translator(folder).model.config.num_heads == HEADS
+    assert main(["describe", str(folder), "--set", "num_heads=8"]) == 1
+    assert "already has a headlight.toml" in capsys.readouterr().err
+    assert read_values(folder)["model"]["num_heads"] == HEADS
+
+
+def test_the_printed_names_and_answers_are_accepted_in_several_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    saved(folder, SPELLINGS["joeynmt"])
+    assert main(["describe", str(folder)]) == 0
+    assert "by √d_model? One of these: true, false." in capsys.readouterr().out
+    assert main(["describe", str(folder), "--set", "scale_embeddings=1"]) == 1
+    assert "It must be one of these: true, false." in capsys.readouterr().err
+    assert main(["describe", str(folder), "--set", "scale_embeddings=False"]) == 0
+    assert main(["describe", str(folder), "--set", f"model.num_heads={HEADS}", "--set", "activation=relu"]) == 0
+    assert read_values(folder)["model"]["scale_embeddings"] is False
+    assert open_translator(folder).model.config.num_heads == HEADS
+
+
+def test_a_commented_description_is_not_changed(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    saved(folder, SPELLINGS["hkproj"])
+    assert main(["describe", str(folder)]) == 0
+    text = (folder / "headlight.toml").read_text(encoding="utf-8") + "# from the run in May\n"
+    (folder / "headlight.toml").write_text(text, encoding="utf-8")
+    assert main(["describe", str(folder), "--set", f"num_heads={HEADS}"]) == 1
+    assert (folder / "headlight.toml").read_text(encoding="utf-8") == text
+
+
+def test_the_first_token_of_a_source_is_asked_from_its_vocabulary_and_may_be_none(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    saved(folder, SPELLINGS["hkproj"])
+    (folder / "words.src.txt").write_text("\n".join(SOURCE).replace("<s>", "<go>"))
+    (folder / "words.tgt.txt").write_text("\n".join([*TARGET[:-1], "<only-target>"]))
+    values = recognised(folder)
+    assert values is not None
+    question = next(one for one in questions_for(values, folder) if one.name == "specials.source.bos")
+    assert "of the source" in question.text
+    assert question.choices == ("<unk>", "<pad>", "<go>", "</s>", "none")
+    assert main(["describe", str(folder), "--set", f"num_heads={HEADS}"]) == 0
+    assert main(["describe", str(folder), "--set", "specials.source.bos=none"]) == 0
+    assert [token.id for token in translate(open_translator(folder), "the dog").source] == [4, 6, 3]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize(
+    ("name", "shape"), [("where", (50, 32)), ("where", (1, 50, 32)), ("p.where", (50, 1, 32)), ("wpe.weight", (50, 32))]
+)
+def test_the_only_table_beside_a_torch_model_is_its_table_of_positions(
+    tmp_path: Path, name: str, shape: tuple[int, ...]
+) -> None:
+    folder, ends = tmp_path / "mine", ("words", "target.words", "to_words")
+    spelling = replace(SPELLINGS["PyTorch tutorial"], ends=ends, tables=("", ""))
+    table = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    state = saved(folder, spelling) | {name: table}
+    torch.save(state, folder / "model.pt")
+    assert describe(folder) == set(TRUE)
+    values = read_values(folder)
+    assert (values["positions"], values["model"]["max_length"]) == ({"table": name}, 50)
+    source, read = torch.tensor([2, 4, 5, 3]), torch.tensor([2, 4])
+    own = replace(spelling, tables=(name, name))
+    expected = logits_of(own, state | {name: table.reshape(50, 32)[:30]}, source, read)[0]
+    torch.testing.assert_close(open_translator(folder).model(source[None], read[None])[0], expected, **CLOSE)
+    for changed, remedy in (
+        ({"positional": "none"}, f'remove positional = "none" and write table = "{name}"'),
+        ({"positional": "learned", "max_length": 256}, "Set max_length to 50"),
+    ):
+        write_values(folder, {**values, "model": values["model"] | changed})
+        with pytest.raises(CheckpointError, match=remedy):
+            open_checkpoint(folder)
+
+
+def test_two_possible_tables_of_positions_are_asked_for_and_never_denied(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    spelling = replace(SPELLINGS["PyTorch tutorial"], ends=("words", "target.words", "to_words"), tables=("", ""))
+    torch.save(saved(folder, spelling) | {"where": torch.rand(50, 32), "kinds": torch.rand(2, 32)}, folder / "model.pt")
+    values = recognised(folder)
+    assert values is not None
+    assert "no table" not in next(one.text for one in questions_for(values, folder) if one.path[-1] == "positional")
+    describe(folder, TRUE | {"positional": "learned"})
+    with pytest.raises(CheckpointError, match=r"Name the table in \[positions\]"):
+        open_checkpoint(folder)

@@ -214,7 +214,7 @@ def test_a_decoder_with_names_of_its_own_is_described_by_hand(tmp_path: Path) ->
         'output = "head"': ('output = "tail"', r"Missing tensors: tail\.weight"),
         "d_ff = 40": ("d_ff = 1000000000", "describes"),
         "d_model = 24": ("", "d_model is missing"),
-        "max_length = 50": ("max_length = 65", "64 positions"),
+        "max_length = 50": ("max_length = 4000", "64 positions"),
         'table = "where"': ('table = "there"', "no unused tensor there"),
     }.items():
         (folder / "headlight.toml").write_text(OWN_NAMES.replace(wrong, message[0]))
