@@ -20,6 +20,7 @@ def show() -> None:
         st.write("Inside")
     right.markdown("text")
     right.caption("caption")
+    right.subheader("heading")
     right.html("<b>html</b>")
     right.code("def f(): pass  # comment", language="python")
     right.dataframe({"a": [1]})
