@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, urljoin
 
 import pytest
@@ -165,3 +166,17 @@ def test_a_visitor_learns_that_the_server_does_not_answer(visit: Visit) -> None:
     expect(note).to_be_visible()
     away.clear()
     expect(note).to_have_count(0)
+
+
+def test_the_sentences_of_a_file_survive_another_page(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("A dog runs.\nA cat sleeps.\n")
+    page = visit("heads?heads_tab=roles&sentences_from=file")
+    settle(page)
+    page.locator("input[type=file]").set_input_files(tmp_path / "lines.txt")
+    expect(page.get_by_text("Sentences: 2.")).to_be_visible()
+    page.get_by_role("link", name="Masks").click()
+    expect(page.get_by_text("Combined decoder mask.")).to_be_visible()
+    settle(page)
+    page.get_by_role("link", name="Heads").click()
+    expect(page.get_by_text("The sentences of lines.txt are still used.")).to_be_visible()
+    expect(page.get_by_text("Sentences: 2.")).to_be_visible()

@@ -39,6 +39,7 @@ def test_the_figures_use_legible_ink() -> None:
     numbers = head_grids({"cross": grid}, unit="nats", height=200)
     for picture in (words, numbers):
         (trace,) = picture.figure.data
+        assert trace.textfont.size >= 14
         assert all("<span style=" in text for line in trace.text for text in line)
         inks = {text.partition(">")[0] for line in trace.text for text in line}
         assert len(inks) == 2, "black on bright cells, white on dark ones"
