@@ -8,12 +8,13 @@ of GPT-2, Llama 3, Qwen, DeepSeek and o200k pass.
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 __all__ = ["is_linear"]
 
-# Characters of a pattern; ways to match one text; repetitions that count as limited.
-MAX_LENGTH, MAX_CHOICES, MAX_TIMES = 2_000, 64, 100
+# Characters of a pattern; brackets in brackets; ways to match one text; repetitions that count as limited.
+MAX_LENGTH, MAX_DEPTH, MAX_CHOICES, MAX_TIMES = 2_000, 50, 64, 100
 CLASS = r"\[(?:\\.|\[:\^?\w+:\]|[^\]\\\[])+\]"
 ATOM = re.compile(
     rf"\\[pP]\{{\^?\w+\}}|\\x\{{\w+\}}|\\[^\W\dgGkKXRpPxOyYzZ]|\\\W|{CLASS}|[^\\()|*+?{{}}\[\]]", re.DOTALL
@@ -45,12 +46,13 @@ class Part:
 
 def is_linear(pattern: str) -> bool:
     """Whether an attempt to match needs a number of steps proportional to the text; False if that is not known."""
-    if len(pattern) > MAX_LENGTH:
+    depths = accumulate({"(": 1, ")": -1}.get(sign, 0) for sign in pattern)
+    if len(pattern) > MAX_LENGTH or max(depths, default=0) > MAX_DEPTH:
         return False
     try:
         alternatives, end = read(pattern, 0)
         return end == len(pattern) and all(map(quick, alternatives))
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
 
 
