@@ -1,5 +1,6 @@
 // What a site holds beside its script: in the page, or in a file of its own.
 import { EngineError, N_, require } from "./engine/errors.js";
+import { requireSize } from "./engine/safetensors.js";
 import { openStore, whole } from "./files.js";
 
 /**
@@ -9,7 +10,7 @@ import { openStore, whole } from "./files.js";
  */
 export async function fileOf(file, watching) {
   const store = await openStore(new URL(".", document.baseURI).href);
-  const kept = await store?.match(file), found = kept ?? (await download(file, watching).catch(() => null));
+  const kept = await store?.match(file), found = kept ?? (await download(file, watching).catch((error) => { if (error.code === "weights-too-large") throw error; }));
   require(!watching?.signal?.aborted, "cancelled", N_("The work was cancelled."));
   if (!found) return missing(file);
   if (!kept) store?.put(file, found.clone()).catch(() => {}); // the disk may be full
@@ -19,15 +20,20 @@ export async function fileOf(file, watching) {
 /** Load a file past the browser's own cache. `total` is 0 if the server does not say it. */
 async function download(file, { report, signal } = /** @type {Watching} */ ({})) {
   const found = await fetch(file, { cache: "no-cache", signal }), total = Number(found.headers.get("content-length"));
-  let bytes = 0;
+  let bytes = 0, problem = /** @type {any} */ (null); // a browser replaces the error of a stream by its own
   const counted = new TransformStream({
     transform(part, next) {
       bytes += part.length;
+      try {
+        requireSize(bytes);
+      } catch (error) {
+        throw (problem = error);
+      }
       report?.({ bytes, total });
       next.enqueue(part);
     },
   });
-  return whole(file, new Response(found.body?.pipeThrough(counted), found));
+  return whole(file, new Response(found.body?.pipeThrough(counted), found)).catch((error) => { throw problem ?? error; });
 }
 
 /**

@@ -41,11 +41,16 @@ function readUpperHalves(buffer) {
   return new Float32Array(numbers.buffer);
 }
 
+/** A download, too, ends where this fails. @param {number} bytes */
+export function requireSize(bytes) {
+  require(bytes <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
+}
+
 /** The tensors of a file. A model takes what it needs; `requireAllTaken` finds what does not belong to it. */
 export class Weights {
   /** @param {ArrayBuffer} buffer The file. */
   constructor(buffer) {
-    require(buffer.byteLength <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
+    requireSize(buffer.byteLength);
     require(buffer.byteLength >= 8, "weights-damaged", DAMAGED);
     const length = Number(new DataView(buffer).getBigUint64(0, true));
     require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", DAMAGED);
