@@ -27,7 +27,8 @@ async function download(file, { report, signal } = /** @type {Watching} */ ({}))
       try {
         requireSize(bytes);
       } catch (error) {
-        throw (problem = error);
+        problem = error;
+        throw error;
       }
       report?.({ bytes, total });
       next.enqueue(part);
