@@ -19,7 +19,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from model.cli.main import main as command_line
+from headlight.command import main as command_line
 
 CHROMIUM = "/usr/bin/chromium"
 SENTENCES = ("The {} is sleeping in the garden.", "My {} reads a book today.")  # ten tokens or less

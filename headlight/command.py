@@ -2,7 +2,9 @@
 
 import sys
 
+from headlight import attention, publish
 from model import __version__
+from model.cli.main import COMMANDS
 from model.cli.main import main as command_line
 from model.config.paths import HOME
 from viz_app.server.streamlit_bridge import start_app
@@ -13,13 +15,14 @@ ABOUT = """See what every attention head of a Transformer attends to. Without a 
 Options such as --server.port 8600 then go to Streamlit."""
 
 
-def main() -> int:
-    """Do the same as `streamlit run streamlit_app.py`, or with a command the same as `python -m model`."""
-    given = sys.argv[1:]
+def main(argv: list[str] | None = None) -> int:
+    """Do the same as `streamlit run streamlit_app.py`, or run a command: those of `python -m model` and `publish`."""
+    given = sys.argv[1:] if argv is None else argv
     if given == ["--version"]:
         print(f"Headlight {__version__}")
         return 0
     if given and (not given[0].startswith("--") or given[0] == "--help"):
-        return command_line(given, program="headlight", about=ABOUT)
+        commands = COMMANDS | {"attention": attention, "publish": publish}
+        return command_line(given, program="headlight", about=ABOUT, commands=commands)
     # Streamlit reads its settings from the folder .streamlit next to the script.
     return start_app(str(HOME / "streamlit_app.py"), *given)

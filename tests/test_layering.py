@@ -21,8 +21,6 @@ MATHEMATICS = ("torch", "model", "streamlit")
 FORBIDDEN = {
     "model": SCREEN,
     "model.cli": SCREEN,
-    "model.cli.attention": ("streamlit", "plotly", "bertviz"),  # hands a translation over to the report
-    "model.cli.publish": ("streamlit", "plotly", "bertviz"),  # hands checkpoints over to the site
     "viz_app.server": ("torch", "plotly"),
     **dict.fromkeys(("viz_app.server.presence", "viz_app.server.server_state"), ("torch", "plotly", "model")),
     **dict.fromkeys(

@@ -1,7 +1,6 @@
 """`python -m model attention`: write every attention map of one translation to a file."""
 
 import argparse
-from datetime import date
 from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint
@@ -15,27 +14,39 @@ from model.inference.findings import finding_in_run
 from model.inference.searching import with_model_settings
 from model.inference.translate import translate
 from model.inference.translation import Translation
-from model.text.pair import Text, paired, texts_of
+from model.text.pair import Text, paired
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "maps_file", "print_shapes", "run", "run_model", "write_maps"]
 
 
-def add_parser(commands: Commands) -> None:
+def add_parser(commands: Commands) -> argparse.ArgumentParser:
     text = "write every attention map of one translation to a file"
     command = commands.add_parser("attention", parents=[CHECKPOINT, SECOND], help=text)
     command.add_argument("sentence", help="the text to translate")
-    command.add_argument("--out", help="an .npz, .csv or .json file; without --html the default is maps.npz")
-    command.add_argument("--html", metavar="FILE", help="write all maps into one HTML file that any browser opens")
+    command.add_argument("--out", help="an .npz, .csv or .json file, default maps.npz")
     text = "number of hypotheses of the beam search, default 1, which is greedy search"
     command.add_argument("--beam", type=positive, help=text)
     add_search_options(command)
     add_continuation_options(command)
+    return command
 
 
 def run(args: argparse.Namespace) -> None:
+    out = maps_file(args)
+    checkpoint, text, translation = run_model(args)
+    write_maps(out, checkpoint, text, translation)
+    print_shapes(translation)
+
+
+def maps_file(args: argparse.Namespace) -> Path:
+    """Raises ConfigError if the name of the file names no format."""
     out = Path(args.out or "maps.npz")
     if out.suffix[1:] not in FORMATS:
         raise ConfigError(f"Maps cannot be written to {out}. The name must end in .{', .'.join(FORMATS)}.")
+    return out
+
+
+def run_model(args: argparse.Namespace) -> tuple[Checkpoint, Text, Translation]:
     search = search_settings(args, usual_beam=1)
     checkpoint = with_continuation(translator_of(args), new_tokens=args.new_tokens, chat=args.chat)
     note_cleaning(checkpoint, [args.sentence])
@@ -43,28 +54,15 @@ def run(args: argparse.Namespace) -> None:
     translation = translate(checkpoint, text, search=with_model_settings(search, checkpoint.config))
     if finding := finding_in_run(translation):
         note(finding)
-    if args.out or not args.html:
-        facts = {"checkpoint": checkpoint.name, **facts_of(text), "translation": translation.text}
-        replace_file(out, FORMATS[out.suffix[1:]](translation, facts))
-    if args.html:
-        replace_file(Path(args.html), page_of(translation, text, checkpoint))
+    return checkpoint, text, translation
+
+
+def write_maps(out: Path, checkpoint: Checkpoint, text: Text, translation: Translation) -> None:
+    facts = {"checkpoint": checkpoint.name, **facts_of(text), "translation": translation.text}
+    replace_file(out, FORMATS[out.suffix[1:]](translation, facts))
+
+
+def print_shapes(translation: Translation) -> None:
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")
-
-
-def page_of(translation: Translation, text: Text, checkpoint: Checkpoint) -> str:
-    from viz_app.export.report import report  # only this command needs the app's pictures
-
-    first, second = texts_of(text)
-    try:
-        return report(
-            translation,
-            text=first,
-            second=second,
-            name=checkpoint.name,
-            made=date.today(),
-            sizes=checkpoint.config.model,
-        )
-    except ValueError as error:  # the text has too many tokens for one page
-        raise ConfigError(f"{error} Use --out maps.npz instead, which has no limit.") from error

@@ -1,11 +1,14 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | export | publish | …"""
+"""The command line: python -m model train | evaluate | translate | classify | attention | export | …
+
+`headlight publish` and `headlight attention --html` need the screen. They are in `headlight/`.
+"""
 
 import argparse
 import sys
 from collections.abc import Mapping
 from types import ModuleType
 
-from model.cli import attention, classify, describe, download, evaluate, export, fetch, publish, toy, train, translate
+from model.cli import attention, classify, describe, download, evaluate, export, fetch, toy, train, translate
 from model.cli.console import run_in_console
 
 __all__ = ["COMMANDS", "main"]
@@ -17,7 +20,6 @@ COMMANDS: dict[str, ModuleType] = {
     "classify": classify,
     "attention": attention,
     "export": export,
-    "publish": publish,
     "fetch": fetch,
     "describe": describe,
     "download": download,

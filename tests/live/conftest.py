@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model.cli.main import main
+from headlight.command import main
 
 PUBLISHED = "everyday-en-de"
 expect.set_options(timeout=30_000)  # on a machine with other work

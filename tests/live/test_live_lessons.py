@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.cli.main import main
+from headlight.command import main
 from model.config.paths import HOME
 from tests.live.test_publish import MOST_CODE, data_of
 from viz_app.content.lesson_texts import placeholders

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from safetensors.torch import load_file, save_file
 
-from model.cli.main import main
+from headlight.command import main
 from tests.conftest import BUNDLED
 
 BROKEN = "decoder.layers.2.cross_attention.query_projection.bias"

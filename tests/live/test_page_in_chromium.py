@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from headlight.command import main
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from model.cli.main import main
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.accessibility import AXE

@@ -1,4 +1,4 @@
-"""`python -m model publish`: the files of a site, and what it refuses."""
+"""`headlight publish`: the files of a site, and what it refuses."""
 
 import base64
 import gzip
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from model.cli import publish as command
-from model.cli.main import main
+from headlight import publish as command
+from headlight.command import main
 from tests.conftest import BUNDLED
 from tests.javascript.check import program
 from viz_app.export.site import MARK

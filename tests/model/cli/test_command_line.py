@@ -1,7 +1,6 @@
 import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from model.inference.export import maps_csv, maps_json
 from model.inference.translate import translate
 from tests.conftest import TOY_DATA
 from tests.foreign_folders import LABELS, make_folder
-from viz_app.export.report import MAX_TOKENS
 
 
 def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,17 +158,6 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
         assert file["checkpoint"] == toy_folder.name
         assert file["sentence"] == "The dog sees the cat."
         assert file["translation"] == expected.text
-
-
-def test_a_text_that_is_too_long_for_one_page_keeps_its_maps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = {f"--{name}": str(tmp_path / file) for name, file in {"out": "maps.npz", "html": "page.html"}.items()}
-    long = "dog " * (MAX_TOKENS + 5)
-    assert main(["attention", "multi30k-en-de", long, *(part for pair in files.items() for part in pair)]) == 1
-    said = capsys.readouterr().err
-    assert re.search(rf"One HTML file can hold {MAX_TOKENS} tokens .* Try a shorter text\. .* --out", said)
-    assert [path.name for path in tmp_path.iterdir()] == ["maps.npz"]
 
 
 def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:

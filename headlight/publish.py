@@ -1,4 +1,4 @@
-"""`python -m model publish`: write a site, in which checkpoints run in the visitor's browser."""
+"""`headlight publish`: write a site, in which checkpoints run in the visitor's browser."""
 
 import argparse
 import json
