@@ -8,7 +8,7 @@ from model.cli.main import main
 from model.corpora.corpora import CorpusError
 from model.corpora.overlap import canonical
 from model.corpora.reviews import class_reviews, read_reviews
-from model.corpora.short_reviews import ADJECTIVES, FEELINGS, NOUNS, PRAISE, VERBS, short_reviews
+from model.corpora.short_reviews import TEXTS, WORDS, short_reviews
 from model.inference.classify import classify
 from tests.conftest import BUNDLED
 
@@ -22,8 +22,9 @@ def test_they_are_the_same_for_the_same_seed_and_half_of_them_are_positive() -> 
 def test_a_negation_inverts_the_label_and_the_end_of_a_contrast_decides() -> None:
     negations = {"not", "never", "nothing", "nobody", "far", "anything", "hardly", "without", "don't", "won't", "can't"}
     negations |= {"didn't", "isn't", "wasn't", "wouldn't", "did", "no", "none", "wrong"}
-    polarity_of = {word: p for p in (True, False) for word in (*ADJECTIVES[p], *VERBS[p], *NOUNS[p], *FEELINGS[p])}
-    said = {text.rstrip(".!") for texts in PRAISE.values() for text in texts}
+    kinds = ("adjectives", "verbs", "nouns", "feelings")
+    polarity_of = {word: p for kind in kinds for p, words in WORDS[kind].items() for word in words}
+    said = {text.rstrip(".!") for text in (*TEXTS["praise"], *TEXTS["blame"])}
     checked = 0
     for text, label in islice(short_reviews(20_000, seed=3), 3000):
         words = [word.strip(".!,") for word in text.lower().split()]
