@@ -14,7 +14,8 @@ from model.analysis.patching import PatchingEffects, patch_every_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Loaded
 from model.corpora.aligned import Links
-from model.inference.any_text import run_text
+from model.inference.run import Run as ModelRun
+from model.inference.run import compute
 from model.inference.searching import require_writing
 from model.inference.translate import translate
 from model.inference.translation import Translation
@@ -190,7 +191,7 @@ def decisive_heads(key: CheckpointKey, text: Text, report: Report) -> frozenset[
         nonlocal done
         report(done, steps)
         done += 1
-        return run_text(loaded(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+        return compute(loaded(key), ModelRun(text=text), edits=Intervention(ablated=silenced).edits()).text != trained
 
     silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
     for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced

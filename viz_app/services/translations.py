@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
-from model.inference.any_text import run_text
 from model.inference.confidence import LowConfidence, low_confidence
+from model.inference.run import Run as ModelRun
+from model.inference.run import compute
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
@@ -67,7 +68,7 @@ def translation_of(
     """
     edits, checkpoint = intervention.edits(), loaded(key)
     if isinstance(checkpoint, ClassifierCheckpoint):
-        return run_text(checkpoint, text, edits=edits)
+        return compute(checkpoint, ModelRun(text=text), edits=edits)
     return translate(checkpoint, text, search=search, forced=dict(forced), edits=edits)
 
 
