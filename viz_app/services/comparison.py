@@ -6,13 +6,13 @@ from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
 from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
+from model.inference.run import UNTOUCHED, Forced, Run
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.text.pair import Text
-from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, translator
-from viz_app.services.translations import Forced
+from viz_app.services.results import result_of
 
 __all__ = ["Side", "as_beside", "tokens_of_left_side"]
 
@@ -24,10 +24,10 @@ class Side:
     name: str
     key: CheckpointKey
     text: Text
-    intervention: Intervention = translations.UNTOUCHED
+    intervention: Intervention = UNTOUCHED
 
     def translation(self, forced: Forced = ()) -> Translation:
-        return translations.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+        return result_of(self.key, Run(text=self.text, forced=forced, changes=self.intervention))
 
 
 def as_beside(key: CheckpointKey, config: AnyConfig, other: CheckpointKey) -> CheckpointKey:

@@ -17,7 +17,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import head_analyses, loading, translations
+from viz_app.services import head_analyses, loading, results
 from viz_app.services.comparison import Side, as_beside
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, settle
@@ -98,7 +98,7 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: Text) -> tuple[Si
     """Ask for the second sentence. Without one, a message ends the page."""
     usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
     settle("second_text", usual)
-    second = st.text_input(t("Second sentence"), key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
+    second = st.text_input(t("Second sentence"), key="second_text", max_chars=results.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page(t("Type the second sentence."))
     note_cleaning(config, second)

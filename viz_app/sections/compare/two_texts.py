@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.sections.compare.side_choice import Mode
@@ -23,7 +24,7 @@ def two_texts(mode: Mode, left: Side, right: Side) -> None:
     st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
     sides = {(side.key, side.text): side for side in (left, right)}.values()
     for side in sides:
-        doubt_note(side.key, side.text, side=side.name if len(sides) > 1 else "")
+        doubt_note(side.key, Run(text=side.text), side=side.name if len(sides) > 1 else "")
 
 
 def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:

@@ -5,11 +5,12 @@ import streamlit as st
 
 from model.analysis.by_distance import weight_by_distance
 from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import N_, t
 from viz_app.figures import positions
 from viz_app.sections.sentiment.review_field import ask_for_review
-from viz_app.services import analyses, classifications
+from viz_app.services import analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
@@ -105,7 +106,7 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     text = ask_for_review(config, height=80)
     if not texts_of(text)[0].strip():
         end_page(t("Type a review above."))
-    reading = classifications.classification_of(key, text)
+    reading = results.classification_of(key, Run(text=text))
     section(
         t("How far each head attends in this text"),
         t(

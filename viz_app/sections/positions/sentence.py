@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
+from model.inference.run import UNTOUCHED, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.figures import positions
 from viz_app.sections.positions.distance import distance_weights
-from viz_app.services import position_tables, translations
+from viz_app.services import position_tables, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import checkpoint_choice
@@ -46,7 +47,7 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
         st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
         return
     text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
-    doubt_note(key, text)
+    doubt_note(key, Run(text=text))
     draw_encoder_input(key, text, own)
     compare_orders(key, config, text)
 
@@ -92,15 +93,15 @@ def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     other = pick_other_order(config, text)
     blind = Intervention(positions=False)
     lines = [
-        (label, translations.translation_of(key, words, intervention=intervention).text)
-        for label, words, intervention in (
-            (t("first order, with the encoding: {text}", text=text), text, translations.UNTOUCHED),
+        (label, results.result_of(key, Run(text=words, changes=changes)).text)
+        for label, words, changes in (
+            (t("first order, with the encoding: {text}", text=text), text, UNTOUCHED),
             (t("first order, without it: {text}", text=text), text, blind),
-            (t("other order, with the encoding: {text}", text=other), other, translations.UNTOUCHED),
+            (t("other order, with the encoding: {text}", text=other), other, UNTOUCHED),
             (t("other order, without it: {text}", text=other), other, blind),
         )
     ]
-    st.html(compared(lines, languages=translations.translation_of(key, text).languages[1:]))
+    st.html(compared(lines, languages=results.result_of(key, Run(text=text)).languages[1:]))
     if lines[1][1] == lines[3][1]:
         st.caption(
             t(
