@@ -64,4 +64,4 @@ if patching.open:
         elif not getattr(config, "predicts", True):
             st.info(plain(worded(nothing_predicted(config))))
         else:
-            head_patching(key, config, require_receiver(config))
+            head_patching(key, require_receiver(config))

@@ -31,7 +31,7 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
         )
     )
 doubt_note(key, Run(text=text))
-history = require_history(key, text, trained)
+history = require_history(key, text)
 columns = picker_columns("kind", "head", key="set_snapshots")
 kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
 st.caption(

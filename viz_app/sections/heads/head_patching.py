@@ -88,22 +88,21 @@ class Runs:
         )
 
 
-def head_patching(key: CheckpointKey, config: AnyConfig, text: Text) -> None:
+def head_patching(key: CheckpointKey, text: Text) -> None:
     """Ask for the donor sentence, and draw how much closer each head brings the receiver to the donor's token.
 
     Args:
         key: The key of the checkpoint.
-        config: Its configuration.
         text: The receiver.
     """
-    typed = donor_field(config, texts_of(text)[0])
+    typed = donor_field(loading.config_of(key), texts_of(text)[0])
     if not typed.strip():
         st.info(t("Type a donor sentence."))
         return
     add_fact(t("Donor"), typed)
     donor = paired(typed, texts_of(text)[1])
     note_shared_second_text(text)
-    runs = two_runs(key, config.task, text, donor)
+    runs = two_runs(key, text, donor)
     if runs is None:
         return
     closeness = long_analyses.patching_effects_of(key, donor, text)
@@ -138,8 +137,9 @@ def other_donor(config: AnyConfig, text: str) -> str:
     return text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
 
 
-def two_runs(key: CheckpointKey, task: str, text: Text, donor: Text) -> Runs | None:
+def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
     """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
+    task = loading.config_of(key).task
     runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
         st.html(

@@ -15,7 +15,7 @@ from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.figures import positions
 from viz_app.sections.positions.distance import distance_weights
-from viz_app.services import position_tables, results
+from viz_app.services import loading, position_tables, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import checkpoint_choice
@@ -28,19 +28,19 @@ from viz_app.widgets.text_notes import doubt_note
 __all__ = ["positions_in_sentence"]
 
 
-def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.float32]) -> None:
+def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
     """Draw what positions do in a sentence of a translator, or in a text that a classifier reads.
 
     Args:
         key: The key of the checkpoint.
-        config: Its configuration.
         own: Its encoding, (max_length, D).
     """
+    config = loading.config_of(key)
     if isinstance(config, ForeignConfig):
         st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
         return
     if config.task != "translation":
-        distance_weights(key, config)
+        distance_weights(key)
         checkpoint_choice.link_to_sentiment()
         return
     if config.model.positional == "rotary":
@@ -49,7 +49,7 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
     text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
     doubt_note(key, Run(text=text))
     draw_encoder_input(key, text, own)
-    compare_orders(key, config, text)
+    compare_orders(key, text)
 
 
 def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
@@ -81,7 +81,7 @@ def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) 
             )
 
 
-def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+def compare_orders(key: CheckpointKey, text: str) -> None:
     """Compare the translations of two word orders, with the encoding and without it."""
     section(
         t("Without the encoding"),
@@ -90,7 +90,7 @@ def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
             "decoder). Differences from the first translation are marked."
         ),
     )
-    other = pick_other_order(config, text)
+    other = pick_other_order(loading.config_of(key), text)
     blind = Intervention(positions=False)
     lines = [
         (label, results.result_of(key, Run(text=words, changes=changes)).text)

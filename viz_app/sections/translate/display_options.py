@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
@@ -30,25 +29,24 @@ ROLLOUT = N_(
 
 def display_options(key: CheckpointKey, run: Run) -> None:
     """Draw the row."""
-    config = loading.config_of(key)
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
-        switches(key, config)
-        how_maps_are_computed(WHEN_READING if config.task == "reading" else WHEN_WRITING)
+        switches(key)
+        how_maps_are_computed(WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING)
         downloads(key, run)
 
 
-def switches(key: CheckpointKey, config: AnyConfig) -> None:
+def switches(key: CheckpointKey) -> None:
     st.toggle(
         t("Merge subwords"),
         key="merge",
-        disabled=config.tokenizer.kind == "words",
+        disabled=loading.config_of(key).tokenizer.kind == "words",
         help=t(
             "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
             "for queries."
         ),
     )
     st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
-    no_norms = why_no_value_norms(key, config)
+    no_norms = why_no_value_norms(key)
     st.toggle(
         t("× value norms"),
         key="norms",

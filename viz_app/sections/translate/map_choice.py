@@ -76,7 +76,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
     for option in OPTIONS:
         settle(option, False)
-    weighted = st.session_state["norms"] and not why_no_value_norms(key, config)
+    weighted = st.session_state["norms"] and not why_no_value_norms(key)
     with kind_column:
         kind = pick_kind(config.model.kinds)
     settle("view", "heatmaps", VIEWS)
@@ -111,8 +111,8 @@ def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) 
     return layer, head
 
 
-def why_no_value_norms(key: CheckpointKey, config: AnyConfig) -> str:
+def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
-    if isinstance(config.model, RecurrentConfig):
+    if isinstance(loading.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
     return worded(head_analyses.why_no_norms(key))
