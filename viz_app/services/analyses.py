@@ -1,6 +1,7 @@
 """Analyses of one run: layers, words and heads. Each serves models of every task.
 
-Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
+Stations and value zeroing compute a layer again, as the model was trained. Where a run changes this layer, their
+differences say so. Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
 """
 
 from collections.abc import Callable

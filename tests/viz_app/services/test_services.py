@@ -6,10 +6,12 @@ import pytest
 
 from model.analysis.learning import list_snapshots, run_snapshot
 from model.analysis.lens import Lens
+from model.analysis.readout_stations import predicting_stack
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
 from model.inference.run import Run
+from model.interventions import Head, Intervention
 from viz_app.server import server_state
 from viz_app.server.cache import Cache, size_of
 from viz_app.services import (
@@ -85,6 +87,31 @@ def test_an_analysis_follows_the_displayed_translation_of_any_search(key: Checkp
     parts_of_word = analyses.contributions_of(key, run, place, rival.id)
     assert parts_of_word.difference == pytest.approx(math.log(own.probability / rival.probability), abs=1e-3)
     assert translation.text == shown.text
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("name", ["everyday-de-en", "tiny-gpt-en", "tiny-bert-en", "imdb-sentiment"])
+def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: str, changed: bool) -> None:
+    key = next(listed.key for listed in listing.listed_checkpoints() if listed.key.name == name)
+    model = loading.loaded(key).model
+    text = "The cat sat on the [MASK]." if name == "tiny-bert-en" else "Ein Hund schläft."
+    kind = model.config.kinds[0]
+    run = Run(text=text, changes=Intervention(ablated=frozenset({Head(kind, 0, 0)} if changed else ())))
+    found = results.result_of(key, run)
+    stack = predicting_stack(found)
+    place = next((at for at, token in enumerate(found.written or found.source) if token.candidates), 1)
+    place = max(place, found.prompt_length)
+    assert analyses.lens_of(key, run).difference < 1e-4
+    assert analyses.influence_of(key, run).agrees
+    token = (found.written or found.source)[place]
+    labels = () if token.candidates else [*results.classification_of(key, run).probabilities]
+    rival = next(i for i, label in enumerate(labels) if label != found.text) if labels else token.candidates[1].id
+    assert analyses.contributions_of(key, run, place, rival).agrees
+    path, end = analyses.stations_of(key, run, stack, len(model.stack(stack).streams) - 2, place)
+    same = analyses.zeroing_of(key, run).residual < 1e-3
+    assert (max(station.difference for station in path) < 1e-3 and same) is not changed
+    assert end is not None
+    assert end.difference < 1e-4
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
