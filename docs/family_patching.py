@@ -17,8 +17,9 @@ from docs.library_run import Run
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.base import ForeignModel
-from model.inference.any_text import run_text
 from model.inference.classify import Classification
+from model.inference.run import Run as ModelRun
+from model.inference.run import compute
 from model.inference.translation import Translation
 from model.interventions import Head
 
@@ -68,10 +69,10 @@ def contrast_in(run: Run) -> Contrast:
         ConfigError: the model is read-only, or it predicts nothing.
     """
     require_attention_steps(run.pair.checkpoint.model)
-    checkpoint, own = run.pair.checkpoint, run_text(run.pair.checkpoint, run.text)
+    checkpoint, own = run.pair.checkpoint, compute(run.pair.checkpoint, ModelRun(text=run.text))
     aligned = []
     for donor in islice(donors(run), MOST_DONORS):
-        theirs = run_text(checkpoint, donor)
+        theirs = compute(checkpoint, ModelRun(text=donor))
         if found := contrast(checkpoint, theirs, own):
             return found
         aligned.append(theirs)

@@ -8,7 +8,7 @@ from docs.architecture import IMPORTS, PACKAGES, TREES, room
 ROOMS = (
     "model.messages",
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
-    *("model.corpora", "model.foreign", "model.decoding", "model.inference", "model.interventions", "model.analysis"),
+    *("model.corpora", "model.foreign", "model.decoding", "model.interventions", "model.inference", "model.analysis"),
     *("model.training", "model"),
     *("viz_app", "viz_app.content", "viz_app.server", "viz_app.session", "viz_app.services", "viz_app.course"),
     *("viz_app.figures", "viz_app.components", "viz_app.widgets", "viz_app.export"),

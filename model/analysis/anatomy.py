@@ -16,7 +16,7 @@ from model.analysis.availability import require_attention_steps, require_values
 from model.analysis.station import largest_difference
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.any_text import AnyCheckpoint, record_text
+from model.inference.run import AnyCheckpoint, Run, record_run
 from model.inference.translation import Recording, Translation
 from model.messages import N_
 from model.network.attention import attention_weights
@@ -103,9 +103,9 @@ def anatomy(
             attention=config.attention,
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    translation, recording = record_text(
-        checkpoint, text, record=tuple(map(IfPresent, (*names.values(), hook_name(kind, layer, "bias")))), forced=forced
-    )
+    run = Run(text=text, forced=tuple(forced.items()))
+    names_to_record = tuple(map(IfPresent, (*names.values(), hook_name(kind, layer, "bias"))))
+    translation, recording = record_run(checkpoint, run, record=names_to_record)
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)
     biased = hook_name(kind, layer, "bias")
@@ -252,7 +252,8 @@ def value_norms(
         for kind in model.config.kinds
     }
     all_names = [name for layers in names.values() for name in layers]
-    translation, recording = record_text(checkpoint, text, record=all_names, forced=forced)
+    run = Run(text=text, forced=tuple(forced.items()))
+    translation, recording = record_run(checkpoint, run, record=all_names)
 
     def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)

@@ -19,8 +19,8 @@ from torch import Tensor
 from model.analysis.availability import nothing_predicted, require_attention_steps
 from model.analysis.importance import all_heads
 from model.config.section import ConfigError
-from model.inference.any_text import AnyCheckpoint, record_text, run_text
 from model.inference.padding import padded_for
+from model.inference.run import AnyCheckpoint, Run, compute, record_run
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import PredictsMasked, Reads, Writes, classifies
@@ -184,7 +184,7 @@ def patch_every_head(
     Raises:
         ConfigError: see `contrast`.
     """
-    found = contrast(checkpoint, run_text(checkpoint, donor), run_text(checkpoint, text))
+    found = contrast(checkpoint, compute(checkpoint, Run(text=donor)), compute(checkpoint, Run(text=text)))
     if found is None:
         return None
     model = checkpoint.model
@@ -310,7 +310,7 @@ def patch_head(checkpoint: AnyCheckpoint, donor: Text, text: Text, head: Head) -
     """
     require_attention_steps(checkpoint.model)
     name = hook_name(head.kind, head.layer, "head_outputs")
-    recorded = torch.from_numpy(record_text(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
+    recorded = torch.from_numpy(record_run(checkpoint, Run(text=donor), record=(name,))[1].array(name))  # (H, T, K)
     next_position = 0
 
     def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K), all positions in one pass or one in each
@@ -321,4 +321,4 @@ def patch_head(checkpoint: AnyCheckpoint, donor: Text, text: Text, head: Head) -
         patched[:, head.head, : len(donors)] = donors
         return patched
 
-    return run_text(checkpoint, text, edits={name: edit})
+    return compute(checkpoint, Run(text=text), edits={name: edit})

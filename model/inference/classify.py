@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.checkpoints.checkpoint import ClassifierCheckpoint
+from model.checkpoints.languages import tag
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
 from model.inference.padding import padded_for
-from model.inference.tokens import labelled, parts_of
-from model.inference.translation import Recording
+from model.inference.tokens import Token, parts_of
+from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Classifies
 from model.text.pair import Text, paired, texts_of
 from model.text.tokenizers import TokenizerPair
-from model.trace import ATTENTION, Edit, Trace, hook_name, tracing
+from model.trace import ATTENTION, Edit, Trace, tracing
 
 __all__ = [
     "Classification",
@@ -33,27 +34,50 @@ FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification:
-    """The class of a text, with the attention maps of the run. Rows are queries, columns are keys; rows sum to 1."""
+class Classification(Translation):
+    """The class of a text: a result that has a source and writes nothing. `text` is the most probable label."""
 
-    label: str  # the most probable one
     probabilities: Mapping[str, float]  # label → probability; they sum to 1 unless `several_labels`
     logits: FloatArray  # (C,), of the labels in the order of `probabilities`
     several_labels: bool  # a text may have several labels, each with its own probability
-    ids: tuple[int, ...]  # S, of the tokens
-    tokens: tuple[str, ...]  # S, with `</s>` at the end
-    parts: tuple[str, ...]  # S, see `Token.part`
-    encoder: FloatArray  # (L, H, S, S)
-    allowed: NDArray[np.bool_]  # (L, S, S): False where a window masks the key
     pooled_by: Literal["attention", "mean", "first"]  # a learned query, the mean of all vectors, or the first vector
     pooling: FloatArray | None  # (H, S), the attention of the learned query; None for the mean
-    dropped: int  # tokens removed from the middle of a text that is too long, or from the ends of the texts of a pair
     unread: float  # share of the characters that are in no token of the vocabulary
+
+    @property
+    def label(self) -> str:
+        """The most probable label."""
+        return self.text
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The ids of the tokens, S."""
+        return tuple(token.id for token in self.source)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens, S, with `</s>` at the end."""
+        return tuple(token.text for token in self.source)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of a pair that the tokens are in, S; see `Token.part`."""
+        return tuple(token.part for token in self.source)
 
     @property
     def token_labels(self) -> tuple[str, ...]:
         """The tokens, with the names of their parts of a pair."""
-        return tuple(map(labelled, self.tokens, self.parts))
+        return tuple(token.label for token in self.source)
+
+    @property
+    def encoder(self) -> FloatArray:
+        """The attention maps, (L, H, S, S)."""
+        return self.maps["encoder"]
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:  # type: ignore[override]  # programs read it as an array
+        """The masks, (L, S, S): False where a window masks the key."""
+        return self.mask_of("encoder")
 
 
 def classify(
@@ -100,19 +124,26 @@ def record_classification(
     with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
-    names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_layers("encoder"))]
+    parts = parts_of(checkpoint.tokenizers, encoding, len(ids))
+    rows = zip(ids, tokenizer.tokens(ids), tokenizer.words(ids), parts, strict=True)
+    pooling = pooled(model.config.pooling, trace, len(ids))
     classification = Classification(
-        label=max(by_label, key=lambda label: by_label[label]),
+        text=max(by_label, key=lambda label: by_label[label]),
+        source=tuple(
+            Token(text=token, id=i, word=-1 if i in specials.marks else word, part=part, unknown=i == specials.unknown)
+            for i, token, word, part in rows
+        ),
+        read=(),
+        written=(),
+        maps=attention_maps(trace, model, ()),
+        masks=attention_masks(trace, model, ()),
+        finished=True,
+        languages=(tag(checkpoint.config.tokenizer.source_language), ""),
         probabilities=by_label,
-        ids=tuple(ids),
-        tokens=tokenizer.tokens(ids),
-        parts=tuple(parts_of(checkpoint.tokenizers, encoding, len(ids))),
-        encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
-        allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),
         logits=logits.float().cpu().numpy(),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
-        pooling=pooled(model.config.pooling, trace, len(ids)),
+        pooling=pooling,
         dropped=encoding.dropped + len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
         unread=unread_share(encoding, "".join(texts_of(text)), unknown=specials.unknown),
     )
@@ -135,14 +166,6 @@ def log_odds_of(model: Classifies, logits: Tensor) -> Tensor:
     own = torch.eye(count, dtype=torch.bool, device=logits.device)
     others = logits[..., None, :].expand(*logits.shape, count).masked_fill(own, float("-inf"))  # (…, C, C)
     return logits - others.logsumexp(dim=-1)
-
-
-def allowed_in(trace: Trace, layers: int, length: int) -> NDArray[np.bool_]:
-    """The masks of the encoder for one text, (L, S, S); all True unless the model has windows."""
-    names = [hook_name("encoder", layer, "mask") for layer in range(layers)]
-    if not set(names) <= set(trace.names):
-        return np.ones((layers, length, length), dtype=bool)
-    return np.stack([trace.passes(name)[0][0, 0].numpy() for name in names])
 
 
 def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:

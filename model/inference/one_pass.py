@@ -1,6 +1,6 @@
 """One pass of a model over a text that it has read or written before, without a search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from torch import nn
 from model.inference.padding import padded_for
 from model.inference.translation import Recording, Translation
 from model.network.protocols import PredictsMasked, Reads, Writes
-from model.trace import tracing
+from model.trace import Edit, tracing
 
 __all__ = ["pass_over", "record_again"]
 
@@ -38,17 +38,20 @@ def pass_over(model: Reads, source: Sequence[int], read: Sequence[int]) -> Calla
 
 
 @torch.inference_mode()
-def record_again(model: Reads, translation: Translation, record: Sequence[str]) -> Recording:
-    """Record hook points in one pass over everything that a translation read.
+def record_again(
+    model: Reads, translation: Translation, record: Sequence[str], *, edits: Mapping[str, Edit] | None = None
+) -> Recording:
+    """Record hook points in one pass over everything that a model read in a run.
 
     It is many times as fast as a search, which runs the decoder once per token.
 
     Args:
-        model: The model of the translation.
-        translation: The result of any search, or of a model that only reads.
+        model: The model of the run.
+        translation: The result of the run.
         record: Patterns for the names of hook points.
+        edits: See `tracing`; those of the run.
     """
     source, read = ([token.id for token in tokens] for tokens in (translation.source, translation.read))
-    with tracing(record=record) as trace:
+    with tracing(record=record, edits=edits) as trace:
         pass_over(model, source, read)(1)
     return Recording(trace=trace, rows=(0,))

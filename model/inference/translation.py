@@ -1,4 +1,4 @@
-"""A translation with the model's attention maps and probabilities, and how a trace becomes these maps."""
+"""The result of a run, with the model's attention maps and probabilities, and how a trace becomes these maps."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,11 @@ AttentionMaps = Mapping[str, FloatArray]
 
 @dataclass(frozen=True, kw_only=True)
 class Translation:
-    """A translation with the attention maps and probabilities of the run that wrote it.
+    """The result of a run with its attention maps and probabilities.
 
-    At position t the decoder reads `read[t]`, the token before, and writes `written[t]`. So the decoder has T queries
-    and T keys. The source has S tokens, with `</s>`.
+    A model that only reads writes nothing: its result has a source and no written tokens. At position t the decoder
+    reads `read[t]`, the token before, and writes `written[t]`. So the decoder has T queries and T keys. The source has
+    S tokens, with `</s>`.
     """
 
     text: str
@@ -68,6 +69,10 @@ class Translation:
         return tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]
 
     def allowed(self, kind: str) -> BoolArray:
+        """See `mask_of`."""
+        return self.mask_of(kind)
+
+    def mask_of(self, kind: str) -> BoolArray:
         """The masks of a kind of attention, (L, queries, keys): False where the query may not attend to the key."""
         if kind in self.masks:
             return self.masks[kind]

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoints.checkpoint import load_checkpoint
-from model.inference.any_text import run_text
 from model.inference.opening import open_checkpoint
+from model.inference.run import Run, compute
 from model.inference.tokens import Token
 from model.inference.translate import translate
 from model.inference.translation import Translation
@@ -124,7 +124,7 @@ def test_a_report_needs_no_engine_for_its_model(
     name: str, text: str, pages: list[str], chromium: Browser, tmp_path: Path
 ) -> None:
     checkpoint = open_checkpoint(BUNDLED / name)
-    found, file = run_text(checkpoint, text), tmp_path / "report.html"
+    found, file = compute(checkpoint, Run(text=text)), tmp_path / "report.html"
     page = report(found, text=text, name=name, made=date(2026, 1, 1), sizes=checkpoint.config.model)
     file.write_text(page, encoding="utf-8")
     home = Opened(chromium, file)

@@ -95,7 +95,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     maps: FloatArray = translation.maps[kind]
     queries, keys = translation.tokens_of(kind)
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
-    allowed = translation.allowed(kind).astype(np.float32)  # (L, T, S)
+    allowed = translation.mask_of(kind).astype(np.float32)  # (L, T, S)
     if merge:
         maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
     query_special, key_special = special(queries, query_groups), special(keys, key_groups)

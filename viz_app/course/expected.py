@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from model.inference.run import UNTOUCHED
 from viz_app.course.lesson import Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.server.jobs import Report
@@ -11,7 +12,6 @@ from viz_app.server.server_state import RESULTS
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.long_analyses import Work, kept_job
-from viz_app.services.translations import UNTOUCHED
 from viz_app.session.choice_forms import FORMS
 
 __all__ = ["Expected", "Judged", "expected_answers", "expected_work", "known_answers", "opening"]

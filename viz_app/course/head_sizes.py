@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from model.inference.run import Run
 from viz_app.services.analyses import head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["KINDS_IN_ORDER", "head_effects", "head_gradients", "largest_weights"]
 
@@ -23,7 +24,7 @@ def joined(found: Mapping[str, FloatArray]) -> FloatArray:
 
 def largest_weights(key: CheckpointKey, text: str) -> FloatArray:
     """The mean over the queries of the largest weight of each head. The first query of a decoder has only one key."""
-    maps = translation_of(key, text).maps
+    maps = result_of(key, Run(text=text)).maps
     return joined({kind: maps[kind][:, :, int(kind == "decoder") :].max(axis=-1).mean(axis=-1) for kind in maps})
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from model.config.search import SearchConfig
+from model.inference.run import Run
 from viz_app.course.situation import Situation
-from viz_app.services.translations import Run
 
 __all__ = ["run_of", "search_of", "texts", "whole_number"]
 
@@ -40,4 +40,5 @@ def search_of(situation: Situation) -> SearchConfig:
 def run_of(situation: Situation) -> Run:
     """The run that the page shows. Words are forced only into a greedy search."""
     search = search_of(situation)
-    return Run(search, situation.forced if search == SearchConfig() else ())
+    forced = situation.forced if search == SearchConfig() else ()
+    return Run(text=situation.text, search=search, forced=forced)

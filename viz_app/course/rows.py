@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.analysis.statistics import entropy
+from model.inference.run import Run
 from viz_app.course.page_choices import whole_number
 from viz_app.course.situation import Situation
 from viz_app.services.head_analyses import anatomy_of
@@ -44,7 +45,7 @@ def row_of(situation: Situation) -> Row:
     """The row that the page shows, with the page's own defaults."""
     kind = situation.choices.get("kind", "cross")
     layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
-    translation, parts = anatomy_of(situation.key, situation.text, kind, layer, forced=situation.forced)
+    translation, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
     queries, keys = translation.tokens_of(kind)
     query = min(int(situation.choices.get("query", "2")), len(queries) - 1)
     return Row(
@@ -64,7 +65,7 @@ def mean_entropies(situation: Situation) -> tuple[float, float]:
     model = config_of(situation.key).model
     for kind in model.kinds:
         for layer in range(model.num_layers(kind)):
-            _, parts = anatomy_of(situation.key, situation.text, kind, layer, forced=situation.forced)
+            _, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
             heads, queries = parts.queries.shape[:2]
             for scale, rows in zip((True, False), found, strict=True):
                 weights = [derive(parts, h, q, scale=scale).weights for h in range(heads) for q in range(queries)]

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.inference.run import UNTOUCHED, Forced, Run
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import UNTOUCHED, Forced, translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["Situation"]
 
@@ -32,9 +33,9 @@ class Situation:
     @property
     def translation(self) -> Translation:
         """The translation with the visitor's changes. It is computed once and kept."""
-        return translation_of(self.key, self.text, forced=self.forced, intervention=self.intervention)
+        return result_of(self.key, Run(text=self.text, forced=self.forced, changes=self.intervention))
 
     @property
     def usual(self) -> Translation:
         """The translation of the same text without any change."""
-        return translation_of(self.key, self.text)
+        return result_of(self.key, Run(text=self.text))

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.paths import CHECKPOINTS
+from model.inference.run import Run
 from model.inference.tokens import Candidate
 from model.inference.translation import Translation
 from viz_app.services.listing import CheckpointKey, list_one
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["BERT", "Seen", "seen_by_bert", "seen_by_gpt"]
 
@@ -39,7 +40,7 @@ class Seen:
 
 def seen_by_bert(text: str) -> Seen | None:
     """What BERT looks at to fill the first gap of a text; None if there is no gap."""
-    read = translation_of(key_of(BERT), text)
+    read = result_of(key_of(BERT), Run(text=text))
     gap = next((place for place, token in enumerate(read.source) if token.candidates), None)
     return None if gap is None else seen(read, "encoder", gap, read.source[gap].candidates[0])
 
@@ -49,7 +50,7 @@ def seen_by_gpt(text: str) -> Seen | None:
     before = text.partition(MASK)[0].strip()
     if not before:
         return None
-    run = translation_of(key_of(GPT), before)
+    run = result_of(key_of(GPT), Run(text=before))
     return seen(run, "decoder", run.prompt_length, run.written[run.prompt_length].candidates[0])
 
 

@@ -22,9 +22,9 @@ others = listing.comparable(key, config, listed)
 mode, setting = choose_mode(has_others=bool(others))
 text = require_text(config, opening=demonstration_for(config).compared)
 if mode == "checkpoints":
-    left, right = two_checkpoints(key, config, text, listed, others, setting)
+    left, right = two_checkpoints(key, text, listed, others, setting)
 elif mode == "sentences":
-    left, right = two_sentences(key, config, text)
+    left, right = two_sentences(key, text)
 else:
     left, right = trained_and_changed(key, text)
 texts, options = st.columns([2.4, 1], vertical_alignment="center")

@@ -37,10 +37,10 @@ if board.open:
     with board:
         if read_only:
             end_page(sentences([read_only, t("The tabs “What heads do” and “Alignment” show what its heads do.")]))
-        text, run = require_run_or_review(key, config)
+        run = require_run_or_review(key)
         if run.forced:
-            forced_words_note(key, text, run.forced)
-        ablation_board(key, text, run)
+            forced_words_note(key, run)
+        ablation_board(key, run)
 if roles.open:
     with roles:
         head_roles(key, sentence_set(config))
@@ -64,4 +64,4 @@ if patching.open:
         elif not getattr(config, "predicts", True):
             st.info(plain(worded(nothing_predicted(config))))
         else:
-            head_patching(key, config, require_receiver(config))
+            head_patching(key, require_receiver(config))

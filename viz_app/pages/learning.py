@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import sentences
@@ -9,7 +10,7 @@ from viz_app.content.translation import t
 from viz_app.sections.learning.history import require_history
 from viz_app.sections.learning.snapshot_player import draw_snapshot_player
 from viz_app.sections.learning.snapshot_table import show_snapshot_table
-from viz_app.services import listing, translations
+from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.explanation import explanation
@@ -19,7 +20,7 @@ from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
 text, _ = texts_of(require_text(config))
-trained = translations.translation_of(key, text)
+trained = results.result_of(key, Run(text=text))
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page(
         sentences(
@@ -29,8 +30,8 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
             ]
         )
     )
-doubt_note(key, text)
-history = require_history(key, text, trained)
+doubt_note(key, Run(text=text))
+history = require_history(key, text)
 columns = picker_columns("kind", "head", key="set_snapshots")
 kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
 st.caption(

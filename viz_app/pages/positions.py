@@ -22,7 +22,7 @@ if isinstance(config.model, RecurrentConfig):
         listing.listed_checkpoints(), transformer_heading=t("This page is about the positions of a Transformer")
     )
 if config.model.positional in NUMBERS:
-    distance_numbers(key, config)
+    distance_numbers(key)
     end_page()
 if config.model.positional == "none":
     st.header(t("This model adds no positions to its tokens"))
@@ -48,7 +48,7 @@ if waves_tab.open:
         position_waves(encoding)
 if relations_tab.open:
     with relations_tab:
-        position_relations(key, config, encoding)
+        position_relations(key, encoding)
 if sentence_tab.open:
     with sentence_tab:
-        positions_in_sentence(key, config, own)
+        positions_in_sentence(key, own)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import t
 from viz_app.sections.sentiment.review_field import ask_for_review, example_list
@@ -9,7 +10,7 @@ from viz_app.sections.sentiment.review_map import draw_review_map
 from viz_app.sections.sentiment.verdict import note_limits, show_class
 from viz_app.sections.sentiment.word_attention import draw_word_attention, explain_attention, show_top_words
 from viz_app.sections.sentiment.word_deletion import word_deletion
-from viz_app.services import classifications, listing
+from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
@@ -29,12 +30,13 @@ review, _ = texts_of(text)
 add_fact(t("Review"), review)
 if not review.strip():
     end_page(t("Type a review above, or choose one of the examples."))
-reading = classifications.classification_of(key, text)
+run = Run(text=text)
+reading = results.classification_of(key, run)
 with side:
     show_class(reading)
 note_limits(reading, max_length=config.model.max_length)
 weights = draw_word_attention(reading, config.tokenizer.source_language)
-word_deletion(key, text, reading)
+word_deletion(key, run)
 left, right = st.columns([1, 1.6])
 with left:
     show_top_words(reading, weights)

@@ -3,12 +3,13 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.glossary import definitions
 from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
-from viz_app.services import listing, translations
+from viz_app.services import listing, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
@@ -28,11 +29,11 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     if not text.strip():
         st.info(t("Type a sentence to see its tokens."))
         return
-    translation = translations.translation_of(key, text)
+    translation = results.result_of(key, Run(text=text))
     st.caption(t("The tokens that this model reads, and the tokens that it writes:"))
     tokens = {"reads": translation.source, "writes": translation.written}
     st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))
-    doubt_note(key, text)
+    doubt_note(key, Run(text=text))
 
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())

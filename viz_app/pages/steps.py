@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.limits import MAX_STEPS
 from viz_app.content.numbers import sentences
@@ -9,7 +10,7 @@ from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
 from viz_app.sections.steps.greedy_steps import greedy_steps
 from viz_app.sections.steps.step_controls import step_controls
-from viz_app.services import listing, translations
+from viz_app.services import listing, results
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.explanation import explanation
@@ -20,21 +21,21 @@ from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
 text, _ = texts_of(require_text(config, forces=True))
-forced = chosen_forced_tokens(key)
-translation = translations.translation_of(key, text, forced=forced)
+run = Run(text=text, forced=chosen_forced_tokens(key))
+translation = results.result_of(key, run)
 add_fact(t("Translation"), translation.text)
-search, setting = step_controls(config, forced=bool(forced))
-if forced:
-    forced_words_caption(key, text, forced)
+search, setting = step_controls(config, forced=bool(run.forced))
+if run.forced:
+    forced_words_caption(key, run)
 else:
-    doubt_note(key, text)
+    doubt_note(key, run)
 if max(len(translation.written) - translation.prompt_length, translation.prompt_length + 1) > MAX_STEPS:
     limit = t("This page can show at most {limit} tokens.", limit=MAX_STEPS)
     st.info(sentences([limit, length_remedy(translation, MAX_STEPS)]))
 elif search == "greedy":
-    greedy_steps(config, translation, setting)
+    greedy_steps(key, run, setting)
 else:
-    beam_tree(key, text, forced, translation.languages, setting)
+    beam_tree(key, run, setting)
 explanation(
     t("How it is computed"),
     t(

@@ -7,16 +7,15 @@ from viz_app.sections.translate.map_pictures import largest_weights, map_notes, 
 from viz_app.sections.translate.translation_notes import translation_notes
 from viz_app.sections.translate.word_lines import word_lines
 from viz_app.sections.translate.written_text import written_text
-from viz_app.services import listing, translations
+from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.run_controls import require_run
 
 key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
-text, run = require_run(key)
-translation = translations.translation_of(key, text, *run)
-written_text(key, config, text, run, translation)
-translation_notes(key, config, text, run, translation)
+run = require_run(key)
+written_text(key, run)
+translation_notes(key, run)
 if not config.model.kinds:
     end_page(
         t(
@@ -24,9 +23,9 @@ if not config.model.kinds:
             "everything from this vector. Try a long sentence. Then choose the same network with attention on the left."
         )
     )
-choice = choose_map(key, config, text, run, translation)
+choice, translation = choose_map(key, run), results.result_of(key, run)
 word_lines(choice, translation)
 map_pictures(choice, translation)
-display_options(key, config, text, run, translation)
+display_options(key, run)
 map_notes(choice)
 largest_weights(choice)

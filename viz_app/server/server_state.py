@@ -109,6 +109,8 @@ def cut(argument: Any) -> Any:
     """The argument with its texts cut to `MAX_CHARACTERS`."""
     if isinstance(argument, str):
         return argument[:MAX_CHARACTERS]
+    if hasattr(argument, "shortened"):  # a run
+        return argument.shortened(MAX_CHARACTERS)
     if not isinstance(argument, tuple):
         return argument
     parts = tuple(map(cut, argument))

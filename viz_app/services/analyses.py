@@ -1,6 +1,7 @@
-"""Analyses of one sentence: layers, words and heads.
+"""Analyses of one run: layers, words and heads. Each serves models of every task.
 
-Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
+Stations and value zeroing compute a layer again, as the model was trained. Where a run changes this layer, their
+differences say so. Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
 """
 
 from collections.abc import Callable
@@ -8,22 +9,23 @@ from collections.abc import Callable
 from model.analysis.availability import nothing_predicted, require_masks
 from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
+from model.analysis.deletion import Deletion, delete_each_word
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens, predicted_positions
 from model.analysis.patching import Contrast, contrast, patch_head
 from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
 from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
-from model.analysis.station import Station, follow_classification, follow_translation
+from model.analysis.station import Station, follow_translation
 from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
-from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import GREEDY
+from model.inference.classify import Classification
+from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
@@ -31,26 +33,16 @@ from model.network.own_model import OwnModel
 from model.text.pair import Text
 from viz_app.server.resources import threads
 from viz_app.server.server_state import remembered
-from viz_app.services.classifications import classification_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import FloatArray, config_of, loaded, translator
-from viz_app.services.recordings import (
-    recorded_classification,
-    recorded_classifier_layer,
-    recorded_layer,
-    recorded_translation,
-)
-from viz_app.services.translations import Forced, Run, seconds_of_search, translation_of, without_maps
+from viz_app.services.loading import FloatArray, classifier, config_of, loaded, translator
+from viz_app.services.recordings import recorded_layer, recorded_run
+from viz_app.services.results import result_of, seconds_of_search, without_maps
 
 __all__ = [
     "aligned_pairs",
-    "class_contributions_of",
-    "class_influence_of",
-    "class_lens_of",
-    "class_stations_of",
-    "class_zeroing_of",
     "contrast_of",
     "contributions_of",
+    "deletions_of",
     "early_readings_of",
     "head_effects_of",
     "influence_of",
@@ -66,6 +58,7 @@ __all__ = [
 ]
 
 MOST_SECONDS = 20.0  # of many translations inside the gate
+MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
 WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes in a second
 
 
@@ -88,34 +81,18 @@ def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key:
 
 
 @remembered()
-def lens_of(
-    key: CheckpointKey,
-    text: Text,
-    search: SearchConfig = GREEDY,
-    forced: Forced = (),
-    positions: tuple[int, ...] | None = None,
-) -> tuple[Translation, Lens]:
-    """The translation without its maps, and its logit lens at some positions, by default at all.
+def lens_of(key: CheckpointKey, run: Run, positions: tuple[int, ...] | None = None) -> Lens | ClassLens:
+    """The logit lens at some positions, by default at all; of a classifier the probabilities after each layer.
 
     Raises:
         ConfigError: the blocks of the model are not known, or it predicts nothing in this text.
     """
-    translation, recording = recorded_translation(key, text, Run(search, forced))
-    checkpoint = translator(key)
-    if not predicted_positions(translation):
+    checkpoint, found, recording = loaded(key), result_of(key, run), recorded_run(key, run)
+    if isinstance(found, Classification):
+        return class_lens(checkpoint.model, found, recording)
+    if not predicted_positions(found):
         raise nothing_predicted(checkpoint.config)
-    tokenizer = checkpoint.tokenizers.target
-    return translation, logit_lens(checkpoint.model, tokenizer, translation, recording, positions=positions)
-
-
-@remembered()
-def class_lens_of(key: CheckpointKey, text: Text) -> ClassLens:
-    """The probabilities of the labels of a classifier after each layer.
-
-    Raises:
-        ConfigError: the blocks of the model are not known.
-    """
-    return class_lens(loaded(key).model, *recorded_classification(key, text))
+    return logit_lens(checkpoint.model, checkpoint.tokenizers.target, found, recording, positions=positions)
 
 
 @remembered("Translating after each layer …")
@@ -138,67 +115,47 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 
 @remembered()
-def contributions_of(
-    key: CheckpointKey, text: Text, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
-) -> Contributions:
-    """The parts of the difference between a token and a rival; see `choice_of_token`.
+def contributions_of(key: CheckpointKey, run: Run, position: int, rival: int) -> Contributions:
+    """The parts of the difference between a token and a rival, see `choice_of_token`.
+
+    Args:
+        key: The key of the checkpoint.
+        run: The run.
+        position: Of the token; any number for a classifier.
+        rival: The id of the other token; for a classifier the number of the label that the most probable one is
+            compared with.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the model did not choose this token.
     """
-    translation, recording = recorded_translation(key, text, Run(search, forced))
-    return contributions(translator(key).model, recording, choice_of_token(translation, position, rival))
-
-
-@remembered()
-def class_contributions_of(key: CheckpointKey, text: Text, label: str, rival: str) -> Contributions:
-    """The parts of the difference between two labels of a classifier.
-
-    Raises:
-        ConfigError: the blocks of the model are not known.
-    """
-    classification, recording = recorded_classification(key, text)
-    return contributions(loaded(key).model, recording, choice_of_class(classification, label, rival))
+    found, recording = result_of(key, run), recorded_run(key, run)
+    choice = (
+        choice_of_class(found, found.label, [*found.probabilities][rival])
+        if isinstance(found, Classification)
+        else choice_of_token(found, position, rival)
+    )
+    return contributions(loaded(key).model, recording, choice)
 
 
 @remembered()
 def stations_of(
-    key: CheckpointKey,
-    text: Text,
-    stack: str,
-    layer: int,
-    place: int,
-    search: SearchConfig = GREEDY,
-    forced: Forced = (),
+    key: CheckpointKey, run: Run, stack: str, layer: int, place: int
 ) -> tuple[tuple[Station, ...], WordPrediction | None]:
-    """The stations of one token in one layer; for the last layer also the predicted word.
+    """The stations of one token in one layer; for the last layer also the predicted word or label.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
     """
-    checkpoint, translation = translator(key), translation_of(key, text, search, forced)
-    recording = recorded_layer(key, text, Run(search, forced), stack, layer)
-    followed = follow_translation(checkpoint.model, translation, recording)
-    path, end = stations(followed, stack, layer, place), None
-    if layer == len(checkpoint.model.stack(stack).streams) - 2 and stack == predicting_stack(translation):
-        end = predict_word(followed, checkpoint.tokenizers.target, translation, place)
+    checkpoint, found = loaded(key), result_of(key, run)
+    text = follow_translation(checkpoint.model, found, recorded_layer(key, run, stack, layer))
+    path, end = stations(text, stack, layer, place), None
+    if layer == len(checkpoint.model.stack(stack).streams) - 2 and stack == predicting_stack(found):
+        end = (
+            predict_class(text, found)
+            if isinstance(found, Classification)
+            else predict_word(text, checkpoint.tokenizers.target, found, place)
+        )
     return tuple(path), end
-
-
-@remembered()
-def class_stations_of(
-    key: CheckpointKey, text: Text, layer: int, place: int
-) -> tuple[tuple[Station, ...], WordPrediction | None]:
-    """The stations of one token in one layer of a classifier; for the last layer also the labels.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
-    """
-    model, classification = loaded(key).model, classification_of(key, text)
-    followed = follow_classification(model, classification, recorded_classifier_layer(key, text, layer))
-    last = layer == len(model.stack("encoder").streams) - 2
-    path = stations(followed, "encoder", layer, place)
-    return tuple(path), predict_class(followed, classification) if last else None
 
 
 def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: str = "encoder") -> FloatArray:
@@ -211,51 +168,40 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: 
 
 
 @remembered("Following every token back to what was read …")
-def influence_of(
-    key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()
-) -> tuple[Translation, Influence]:
-    """The translation without its maps, and the influence on each of its positions.
+def influence_of(key: CheckpointKey, run: Run) -> Influence:
+    """The influence on each position, and on the pooled vector of a classifier.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the text is too long.
     """
-    translation, recording = recorded_translation(key, text, Run(search, forced))
-    maps = translation_of(key, text, search, forced).maps
-    return translation, influence(translator(key).model, maps, recording)
-
-
-@remembered("Following every token back to what was read …")
-def class_influence_of(key: CheckpointKey, text: Text) -> Influence:
-    """The influence on each position of the encoder and on the pooled vector of a classifier.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the text is too long.
-    """
-    classification, recording = recorded_classification(key, text)
-    return influence(loaded(key).model, {"encoder": classification.encoder}, recording)
+    recording = recorded_run(key, run)
+    return influence(loaded(key).model, result_of(key, run).maps, recording)
 
 
 @remembered("Zeroing one value after the other …")
-def zeroing_of(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
+def zeroing_of(key: CheckpointKey, run: Run) -> Zeroing:
     """How far each layer moves without the value of each token.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the text is too long.
     """
-    recording = recorded_translation(key, text, Run(search, forced))[1]
-    translation = translation_of(key, text, search, forced)
-    return value_zeroing(follow_translation(translator(key).model, translation, recording))
+    recording = recorded_run(key, run)
+    return value_zeroing(follow_translation(loaded(key).model, result_of(key, run), recording))
 
 
-@remembered("Zeroing one value after the other …")
-def class_zeroing_of(key: CheckpointKey, text: Text) -> Zeroing:
-    """How far each layer of a classifier moves without the value of each token.
+@remembered("Deleting every word …")
+def deletions_of(key: CheckpointKey, run: Run) -> tuple[Deletion, ...]:
+    """The class without each of the first words of a text; for as many words as take about two seconds.
 
     Raises:
-        ConfigError: the blocks of the model are not known, or the text is too long.
+        CheckpointError: the checkpoint translates and does not classify.
     """
-    classification, recording = recorded_classification(key, text)
-    return value_zeroing(follow_classification(loaded(key).model, classification, recording))
+    checkpoint = classifier(key)
+    # The embeddings are looked up, so they cost no time.
+    used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
+    tokens = len(checkpoint.tokenizers.encode(run.text, checkpoint.model.config.max_length).ids)
+    most = int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))
+    return tuple(delete_each_word(checkpoint, run.text, max_words=most))
 
 
 @remembered("Silencing every head …")
@@ -265,17 +211,17 @@ def head_effects_of(key: CheckpointKey, text: Text) -> SilencingEffects:
     Raises:
         ConfigError: the model predicts nothing in this text.
     """
-    return silence_each_head(loaded(key), translation_of(key, text))
+    return silence_each_head(loaded(key), result_of(key, Run(text=text)))
 
 
 def why_no_effects(key: CheckpointKey, text: Text) -> str:
     """Why the model has no `head_effects_of` this text; "" if it has."""
-    return refusal(lambda checkpoint: require_outcome(checkpoint, translation_of(key, text)), key)
+    return refusal(lambda checkpoint: require_outcome(checkpoint, result_of(key, Run(text=text))), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
     """About how long `head_effects_of` takes."""
-    checkpoint, translation = loaded(key), translation_of(key, text)
+    checkpoint, translation = loaded(key), result_of(key, Run(text=text))
     tokens = len(translation.source) + len(translation.written)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
@@ -287,7 +233,7 @@ def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:
     Raises:
         ConfigError: heads cannot be patched between these texts.
     """
-    return contrast(loaded(key), translation_of(key, donor), translation_of(key, text))
+    return contrast(loaded(key), result_of(key, Run(text=donor)), result_of(key, Run(text=text)))
 
 
 @remembered()

@@ -5,43 +5,38 @@ from dataclasses import dataclass, replace
 from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
 from model.inference.continuation import most_new_tokens
-from model.inference.opening import AnyConfig
+from model.inference.run import Forced, Run
 from model.inference.translation import Translation
-from model.interventions import Intervention
-from model.text.pair import Text
-from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, translator
-from viz_app.services.translations import Forced
+from viz_app.services.results import result_of
 
 __all__ = ["Side", "as_beside", "tokens_of_left_side"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One side: a model, with a change or without, and a text."""
+    """One side: a model, and what it computes."""
 
     name: str
     key: CheckpointKey
-    text: Text
-    intervention: Intervention = translations.UNTOUCHED
+    run: Run
 
     def translation(self, forced: Forced = ()) -> Translation:
-        return translations.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+        return result_of(self.key, replace(self.run, forced=forced))
 
 
-def as_beside(key: CheckpointKey, config: AnyConfig, other: CheckpointKey) -> CheckpointKey:
+def as_beside(key: CheckpointKey, other: CheckpointKey) -> CheckpointKey:
     """The key of another checkpoint, with what the visitor chose for this one: languages, or how it continues a text.
 
     Args:
         key: The key of the checkpoint with the needed choices.
-        config: Its configuration.
         other: The key of the other checkpoint.
 
     Raises:
         CheckpointError, ConfigError: the other checkpoint cannot be opened.
     """
-    other_config = config_of(other)
+    config, other_config = config_of(key), config_of(other)
     if isinstance(other_config, ForeignConfig) and config.task == "continuation":
         number = min(key.new_tokens, most_new_tokens(other_config.model.max_length))
         return replace(other, new_tokens=number, chat=key.chat and bool(other_config.tokenizer.chat_template))

@@ -1,4 +1,4 @@
-"""The heads of a model over one sentence: their vectors, value norms, metrics and gradients."""
+"""The heads of a model in one run: their vectors, value norms, metrics and gradients."""
 
 from collections.abc import Mapping
 
@@ -9,15 +9,14 @@ from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_no_mixing
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.statistics import head_metrics
 from model.config.kinds import KINDS
-from model.config.search import SearchConfig
-from model.inference.searching import GREEDY
+from model.inference.run import Run
 from model.inference.translation import Translation
 from model.text.pair import Text
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, loaded
+from viz_app.services.results import result_of, without_maps
 from viz_app.services.sentence_batches import Pairs
-from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
 __all__ = [
     "anatomy_of",
@@ -34,25 +33,23 @@ FloatArray = NDArray[np.float32]
 
 
 @remembered()
-def anatomy_of(
-    key: CheckpointKey, text: Text, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
-) -> tuple[Translation, Anatomy]:
-    """The translation without its maps, and the vectors of one layer.
+def anatomy_of(key: CheckpointKey, run: Run, kind: str, layer: int) -> tuple[Translation, Anatomy]:
+    """The result without its maps, and the vectors of one layer.
+
+    The model as trained computes them, over the tokens that the run wrote.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products.
     """
-    written = written_of(key, text, search, forced)
-    translation, parts = anatomy(loaded(key), text, kind, layer, forced=written)
-    return without_maps(translation), parts
+    written = result_of(key, run).as_forced
+    found, parts = anatomy(loaded(key), run.text, kind, layer, forced=written)
+    return without_maps(found), parts
 
 
 @remembered()
-def value_norms_of(
-    key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, forced: Forced = ()
-) -> Mapping[str, FloatArray]:
-    """Kind → norm of each value after the output projection, (L, H, S)."""
-    return value_norms(loaded(key), text, forced=written_of(key, text, search, forced))[1]
+def value_norms_of(key: CheckpointKey, run: Run) -> Mapping[str, FloatArray]:
+    """Kind → norm of each value after the output projection, (L, H, S), over the tokens that the run wrote."""
+    return value_norms(loaded(key), run.text, forced=result_of(key, run).as_forced)[1]
 
 
 def why_no_norms(key: CheckpointKey) -> str:
@@ -72,13 +69,13 @@ def has_sinks(key: CheckpointKey) -> bool:
 
 
 @remembered()
-def head_metrics_of(key: CheckpointKey, text: Text) -> Mapping[str, Mapping[str, FloatArray]]:
-    """Kind → metric → its value for each query of one translation, (L, H, T)."""
-    translation = translation_of(key, text)
+def head_metrics_of(key: CheckpointKey, run: Run) -> Mapping[str, Mapping[str, FloatArray]]:
+    """Kind → metric → its value for each query, (L, H, T)."""
+    maps = result_of(key, run).maps
     found = {}
     for kind in config_of(key).model.kinds:
         found[kind] = head_metrics(
-            translation.maps[kind],
+            maps[kind],
             aligned=KINDS[kind].aligned,
             special_key=0 if kind == "decoder" else -1,
         )

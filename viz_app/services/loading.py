@@ -29,6 +29,7 @@ from viz_app.services.listing import CheckpointKey
 __all__ = [
     "can_open",
     "chat_frame",
+    "classifier",
     "config_of",
     "loaded",
     "parameter_table",
@@ -151,6 +152,18 @@ def translator(key: CheckpointKey) -> Checkpoint:
     checkpoint = loaded(key)
     if not isinstance(checkpoint, Checkpoint):
         raise CheckpointError("{name} classifies texts and does not translate.", name=key.name)
+    return checkpoint
+
+
+def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
+    """The model, if it classifies.
+
+    Raises:
+        CheckpointError: it translates and does not classify.
+    """
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError("{name} translates and does not classify.", name=key.name)
     return checkpoint
 
 

@@ -14,9 +14,8 @@ from model.analysis.patching import PatchingEffects, patch_every_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Loaded
 from model.corpora.aligned import Links
-from model.inference.any_text import run_text
+from model.inference.run import Run, compute
 from model.inference.searching import require_writing
-from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text, texts_of
@@ -27,9 +26,9 @@ from viz_app.services.analyses import aligned_pairs, head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded, snapshot_groups, translator
+from viz_app.services.results import result_of
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.services.snapshots import snapshot_result_of, snapshot_results_of_group
-from viz_app.services.translations import UNTOUCHED, Run, translation_of
 
 __all__ = [
     "Work",
@@ -80,15 +79,14 @@ def known_effects_of(key: CheckpointKey, text: Text) -> SilencingEffects | None:
     return cast(SilencingEffects | None, known(head_effects_of, key, text))
 
 
-def run_work(key: CheckpointKey, text: Text, run: Run) -> Work[Translation]:
+def run_work(key: CheckpointKey, run: Run) -> Work[Translation]:
     """The job that runs the model and records the maps."""
-    text = cut(text)
+    run = cut(run)
 
     def work(report: Report) -> Translation:
-        found = translate(translator(key), text, search=run.search, forced=dict(run.forced), report=report)
-        return keep(found, translation_of, key, text, *run, UNTOUCHED)
+        return keep(compute(loaded(key), run, report=report), result_of, key, run)
 
-    return ("run", key, text, run), in_turns(work, first=True)
+    return ("run", key, run), in_turns(work, first=True)
 
 
 def effects_work(key: CheckpointKey, text: Text) -> Work[SilencingEffects]:
@@ -96,7 +94,7 @@ def effects_work(key: CheckpointKey, text: Text) -> Work[SilencingEffects]:
     text = cut(text)
 
     def measure(report: Report) -> SilencingEffects:
-        found = silence_each_head(loaded(key), translation_of(key, text), report=report)
+        found = silence_each_head(loaded(key), result_of(key, Run(text=text)), report=report)
         return keep(found, head_effects_of, key, text)
 
     return ("effects", key, text), in_turns(measure)
@@ -152,7 +150,7 @@ def snapshots_work(
 
 def run_bytes(key: CheckpointKey, text: str) -> int:
     """About how many bytes a forced run of the translation computes: its maps twice, and its logits three times."""
-    translation = translation_of(key, text)
+    translation = result_of(key, Run(text=text))
     logits = len(translation.written) * require_writing(translator(key)).config.target_vocab_size * 4
     return 2 * sum(maps.nbytes for maps in translation.maps.values()) + 3 * logits
 
@@ -183,14 +181,14 @@ def decisive_heads(key: CheckpointKey, text: Text, report: Report) -> frozenset[
     heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
     alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
     together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
-    trained = translation_of(key, text).text
+    trained = result_of(key, Run(text=text)).text
     done, steps = 0, len(alone) + len(together) + len(heads)
 
     def changes(silenced: frozenset[Head]) -> bool:
         nonlocal done
         report(done, steps)
         done += 1
-        return run_text(loaded(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+        return compute(loaded(key), Run(text=text, changes=Intervention(ablated=silenced))).text != trained
 
     silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
     for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced

@@ -1,14 +1,13 @@
 """All maps of a translation as a file to download."""
 
-from model.config.search import SearchConfig
 from model.inference.export import FORMATS, count_weights, facts_of
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
 from viz_app.server.server_state import GATE, cut
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Forced, translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["map_file", "too_long_for_a_table"]
 
@@ -27,17 +26,15 @@ def too_long_for_a_table(translation: Translation) -> str:
     )
 
 
-def map_file(form: str, key: CheckpointKey, text: Text, search: SearchConfig, forced: Forced = ()) -> bytes:
-    """Make a file with all maps of a translation.
+def map_file(form: str, key: CheckpointKey, run: Run) -> bytes:
+    """Make a file with all maps of a run.
 
     Args:
         form: One of `FORMATS`; only "npz" where the text is `too_long_for_a_table`.
         key: The checkpoint.
-        text: The source.
-        search: The search for the translation.
-        forced: Forced tokens.
+        run: The run.
     """
     with GATE.inside():
-        translation = translation_of(key, text, search, forced)
-        facts = {"checkpoint": key.name, **facts_of(cut(text)), "translation": translation.text}
+        translation = result_of(key, run)
+        facts = {"checkpoint": key.name, **facts_of(cut(run.text)), "translation": translation.text}
         return b"".join(FORMATS[form](translation, facts))

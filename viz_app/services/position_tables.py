@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
-from model.inference.searching import GREEDY
+from model.inference.run import Run
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
 from model.network.positional import sinusoidal_table
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.loading import loaded, translator
-from viz_app.services.translations import without_maps, written_of
+from viz_app.services.results import result_of, without_maps
 
 __all__ = ["encoder_input_of", "learned_table", "position_table", "sinusoids"]
 
@@ -55,7 +55,7 @@ def learned_table() -> FloatArray | None:
 def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
     """The translation without its maps, the scaled embeddings (S, D), and their sum with the positions."""
     names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
-    written = written_of(key, text, GREEDY, ())
+    written = result_of(key, Run(text=text)).as_forced
     translation, recording = record_translation(translator(key), text, record=names, forced=written)
     vectors, total = (recording.array(name) for name in names)
     return without_maps(translation), vectors, total

@@ -1,4 +1,4 @@
-"""What passed the hook points while a model read or wrote one text: recorded once, for all analyses of the stream.
+"""What passed the hook points in a run: recorded once, for all analyses of the stream, for a model of any task.
 
 A recording is kept in the memory that is bounded in bytes, if it fits there. A larger one is made again when it is
 needed.
@@ -8,72 +8,37 @@ from model.analysis.contributions import contribution_names
 from model.analysis.influence import influence_names
 from model.analysis.stations import station_names
 from model.analysis.streams import stacks_of
-from model.inference.classify import Classification, record_classification
 from model.inference.one_pass import record_again
-from model.inference.translation import RecordedArrays, Translation
-from model.text.pair import Text
+from model.inference.run import Run
+from model.inference.translation import RecordedArrays
 from viz_app.server.server_state import remembered
-from viz_app.services.classifications import classifier
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import loaded, translator
-from viz_app.services.translations import Run, translation_of, without_maps
+from viz_app.services.loading import loaded
+from viz_app.services.results import result_of
 
-__all__ = ["recorded_classification", "recorded_classifier_layer", "recorded_layer", "recorded_translation"]
-
-
-def names(key: CheckpointKey) -> tuple[str, ...]:
-    """The hook points that the analyses of the stream read.
-
-    Raises:
-        ConfigError: the blocks of the model are not known.
-    """
-    stacks = stacks_of(loaded(key).model)
-    return tuple({name: None for stack in stacks for name in (*contribution_names(stack), *influence_names(stack))})
+__all__ = ["recorded_layer", "recorded_run"]
 
 
 @remembered("Following the text through the layers …")
-def recorded_translation(key: CheckpointKey, text: Text, run: Run) -> tuple[Translation, RecordedArrays]:
-    """The displayed translation of a text without its maps, and what its run recorded.
+def recorded_run(key: CheckpointKey, run: Run) -> RecordedArrays:
+    """What passed the hook points that the analyses of the stream read.
 
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    translation = translation_of(key, text, *run)
-    return without_maps(translation), record_again(translator(key).model, translation, names(key)).arrays()
+    model = loaded(key).model
+    stacks = stacks_of(model)
+    names = {name: None for stack in stacks for name in (*contribution_names(stack), *influence_names(stack))}
+    return record_again(model, result_of(key, run), tuple(names), edits=run.changes.edits()).arrays()
 
 
 @remembered()
-def recorded_layer(key: CheckpointKey, text: Text, run: Run, stack: str, layer: int) -> RecordedArrays:
-    """What passed all hook points of one layer in the run of the displayed translation.
+def recorded_layer(key: CheckpointKey, run: Run, stack: str, layer: int) -> RecordedArrays:
+    """What passed all hook points of one layer.
 
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    model = translator(key).model
+    model = loaded(key).model
     record = station_names(model.stack(stack), layer)
-    return record_again(model, translation_of(key, text, *run), record).arrays()
-
-
-@remembered()
-def recorded_classifier_layer(key: CheckpointKey, text: Text, layer: int) -> RecordedArrays:
-    """What passed all hook points of one layer while a classifier read a text.
-
-    Raises:
-        ConfigError: the blocks of the model are not known.
-        CheckpointError: the checkpoint does not classify.
-    """
-    checkpoint = classifier(key)
-    record = station_names(checkpoint.model.stack("encoder"), layer)
-    return record_classification(checkpoint, text, record=record)[1].arrays()
-
-
-@remembered("Following the text through the layers …")
-def recorded_classification(key: CheckpointKey, text: Text) -> tuple[Classification, RecordedArrays]:
-    """The class of a text, and what its run recorded.
-
-    Raises:
-        ConfigError: the blocks of the model are not known.
-        CheckpointError: the checkpoint does not classify.
-    """
-    classification, recording = record_classification(classifier(key), text, record=names(key))
-    return classification, recording.arrays()
+    return record_again(model, result_of(key, run), record, edits=run.changes.edits()).arrays()

@@ -41,7 +41,7 @@ def read_language(text: str) -> str | None:
 
 
 def read_forced(text: str) -> tuple[tuple[int, int], ...] | None:
-    """`translations.Forced` from `position.token`, joined by "-"."""
+    """`Forced` from `position.token`, joined by "-"."""
     if not re.fullmatch(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", text, re.ASCII):
         return None
     return tuple((int(at), int(token)) for at, _, token in (part.partition(".") for part in text.split("-")))

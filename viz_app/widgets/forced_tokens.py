@@ -7,8 +7,8 @@ only the session.
 
 import streamlit as st
 
+from model.inference.run import Forced
 from model.inference.search_tree import SearchTree
-from viz_app.services.translations import Forced
 from viz_app.session.choices import choices, hand_over, set_choice, settle
 
 __all__ = [

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
-from model.text.pair import Text
+from model.inference.run import Forced, Run
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
-from viz_app.services import loading, translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.search_picker import typed_translation
@@ -15,7 +15,7 @@ from viz_app.widgets.search_picker import typed_translation
 __all__ = ["clear_forced_words_button", "dropped_tokens_warning", "forced_words_caption", "forced_words_note"]
 
 
-def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
+def dropped_tokens_warning(forced: Forced, positions: int) -> str:
     """A sentence for a typed translation that has more tokens than the model has positions; else empty."""
     typed = len(forced)
     if typed <= positions:
@@ -29,20 +29,19 @@ def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
     )
 
 
-def forced_words_caption(key: CheckpointKey, text: Text, forced: translations.Forced) -> None:
+def forced_words_caption(key: CheckpointKey, run: Run) -> None:
     """Name the forced words and their log-probability, and the translation without them.
 
     Args:
         key: The key of the checkpoint.
-        text: The source.
-        forced: At least one forced token.
+        run: A run with at least one forced token.
     """
     config = loading.config_of(key)
-    free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
+    free, translation = results.result_of(key, run.usual), results.result_of(key, run)
     written = translation.written
     words = [
         t("“{word}” at step {step}", word=plain(written[position].text), step=position + 1)
-        for position, _ in forced
+        for position, _ in run.forced
         if position < len(written)
     ]
     typed = bool(typed_translation(config))
@@ -55,7 +54,7 @@ def forced_words_caption(key: CheckpointKey, text: Text, forced: translations.Fo
         free=decimal(free.log_prob, digits=2),
     )
     st.caption(sentences([first, comparison]))
-    if warning := dropped_tokens_warning(forced, config.model.max_length):
+    if warning := dropped_tokens_warning(run.forced, config.model.max_length):
         st.warning(warning)
 
 
@@ -71,10 +70,10 @@ def clear_forced_words_button(config: AnyConfig, *, disabled: bool = False) -> N
     )
 
 
-def forced_words_note(key: CheckpointKey, text: Text, forced: translations.Forced) -> None:
+def forced_words_note(key: CheckpointKey, run: Run) -> None:
     """The caption and the button side by side."""
     caption, clear = st.columns([5, 1.6], vertical_alignment="center")
     with caption:
-        forced_words_caption(key, text, forced)
+        forced_words_caption(key, run)
     with clear:
         clear_forced_words_button(loading.config_of(key))

@@ -2,14 +2,12 @@
 
 import streamlit as st
 
-from model.config.search import SearchConfig
-from model.inference.searching import GREEDY
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text, texts_of
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
-from viz_app.services import loading, translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.language_names import language_name
 
@@ -28,18 +26,19 @@ DOUBTS = {
 }
 
 
-def doubt_note(key: CheckpointKey, text: Text, search: SearchConfig = GREEDY, *, side: str = "") -> None:
-    """Say why the translation of a text may be poor. Every page that shows a translation calls this once for each.
+def doubt_note(key: CheckpointKey, run: Run, *, side: str = "") -> None:
+    """Say why the translation of a run without forced tokens may be poor.
+
+    Every page that shows a translation calls this once for each.
 
     Args:
         key: The key of the checkpoint.
-        text: What it translates.
-        search: How it chooses the tokens.
+        run: The run.
         side: The name of the translation where a page shows two.
     """
     config = loading.config_of(key)
     with st.container():  # the note comes and goes; in a container, it does not replace what follows
-        if config.task == "translation" and (doubt := translations.doubt_of(key, texts_of(text)[0], search)):
+        if config.task == "translation" and (doubt := results.doubt_of(key, run)):
             name = plain(language_name(config.tokenizer.source_language))
             note = t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))
             st.caption(f":material/info: {t('**{side}**: {note}', side=plain(side), note=note) if side else note}")

@@ -19,7 +19,6 @@ from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.main import main
 from model.config.section import ConfigError
-from model.inference.any_text import reading_of
 from model.inference.classify import classify
 from model.inference.one_pass import record_again
 from model.inference.opening import open_checkpoint
@@ -69,7 +68,7 @@ def test_tokens_maps_and_logits_are_those_of_the_library(
     expected = both.answer(*texts)
     if isinstance(both.checkpoint, ClassifierCheckpoint):
         classified = classify(both.checkpoint, first, second=second)
-        found = reading_of(both.checkpoint, classified)
+        found = classified
         np.testing.assert_allclose(classified.logits, expected.logits[0], **CLOSE)
     else:
         found = translate(both.checkpoint, first, second=second)
@@ -170,11 +169,11 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
     assert deletions[-1].change + whole.probabilities[whole.label] == pytest.approx(float(expected), abs=1e-5)
 
     silenced = classify(checkpoint, pair, edits=Intervention(ablated=frozenset({head})).edits())
-    effects = silence_each_head(checkpoint, reading_of(checkpoint, whole))
+    effects = silence_each_head(checkpoint, whole)
     before, after = (log_odds(one.logits)[label] for one in (whole, silenced))
     assert effects.changes["encoder"][1, 2] == pytest.approx(after - before, abs=1e-4)
 
-    again = record_again(checkpoint.model, reading_of(checkpoint, whole), ["encoder.layers.*.weights"])
+    again = record_again(checkpoint.model, whole, ["encoder.layers.*.weights"])
     np.testing.assert_allclose(again.array("encoder.layers.1.self_attention.weights"), whole.encoder[1], **CLOSE)
 
 

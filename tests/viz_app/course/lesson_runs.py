@@ -3,13 +3,13 @@
 import math
 from typing import Any
 
+from model.inference.run import UNTOUCHED
 from model.inference.translation import Translation
 from tests.conftest import BUNDLED
 from viz_app.content.lesson_texts import lesson_text, placeholders
 from viz_app.course.lesson import Answer, Lesson, OneOf, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
-from viz_app.services.translations import UNTOUCHED
 from viz_app.session.choice_forms import FORMS
 
 __all__ = ["answered", "check_form", "log_margin", "margin", "outcomes", "situation_of", "step_of"]

@@ -18,9 +18,9 @@ from model.analysis.padded_batch import padded_batch
 from model.analysis.patching import patch_every_head
 from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
-from model.inference.any_text import run_text
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_translator
+from model.inference.run import Run, compute
 from model.inference.translate import translate
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url
@@ -345,8 +345,8 @@ def test_heads_are_patched_between_two_texts_of_one_length(open_with: OpenApp, f
         words = ("the", "cat", "sat", "on", "mat", "dog", "a")
         # Each training of the tokenizer may give other ids, so the first of these that differs is not always the same.
         others = (f"{first} <mask> {' '.join(more)}." for more in product(words, repeat=4) for first in ("My", *words))
-        length = len(run_text(checkpoint, text).source)
-        same = (one for one in others if len(run_text(checkpoint, one).source) == length)
+        length = len(compute(checkpoint, Run(text=text)).source)
+        same = (one for one in others if len(compute(checkpoint, Run(text=one)).source) == length)
         donor = next(one for one in same if patch_every_head(checkpoint, one, text) is not None)
     app = open_with("heads", family, heads_tab="paste", giver=donor)
     app.session_state["text"] = text

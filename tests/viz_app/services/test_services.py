@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 from model.analysis.learning import list_snapshots, run_snapshot
+from model.analysis.lens import Lens
+from model.analysis.readout_stations import predicting_stack
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
-from model.inference.searching import GREEDY
+from model.inference.run import Run
+from model.interventions import Head, Intervention
 from viz_app.server import server_state
 from viz_app.server.cache import Cache, size_of
 from viz_app.services import (
@@ -20,7 +23,7 @@ from viz_app.services import (
     map_files,
     padded_batches,
     position_tables,
-    translations,
+    results,
 )
 from viz_app.services.listing import CheckpointKey
 
@@ -35,8 +38,8 @@ def key() -> CheckpointKey:
 
 def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
     sizes = {
-        "translation": size_of(translations.translation_of(key, LONG)),
-        "anatomy": size_of(head_analyses.anatomy_of(key, LONG, "encoder", 0)),
+        "translation": size_of(results.result_of(key, Run(text=LONG))),
+        "anatomy": size_of(head_analyses.anatomy_of(key, Run(text=LONG), "encoder", 0)),
         "encoder input": size_of(position_tables.encoder_input_of(key, LONG)),
         "batch": size_of(padded_batches.batch_of(key, BATCH)),
         "stages": size_of(padded_batches.score_stages_of(key, BATCH, "encoder", 0, 0)),
@@ -49,8 +52,8 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
 
 
 def test_shared_results_are_read_only(key: CheckpointKey) -> None:
-    translation = translations.translation_of(key, "A dog runs.")
-    _, parts = head_analyses.anatomy_of(key, "A dog runs.", "cross", 0)
+    translation = results.result_of(key, Run(text="A dog runs."))
+    _, parts = head_analyses.anatomy_of(key, Run(text="A dog runs."), "cross", 0)
     assert parts.mixing is not None
     for array in (
         translation.maps["cross"],
@@ -65,23 +68,50 @@ def test_shared_results_are_read_only(key: CheckpointKey) -> None:
 
 def test_an_analysis_follows_the_displayed_translation_of_any_search(key: CheckpointKey) -> None:
     text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
-    forced = ((0, translations.translation_of(key, text).written[1].id),)
-    shown = translations.translation_of(key, text, search, forced)
-    assert shown.text != translations.translation_of(key, text).text
+    forced = ((0, results.result_of(key, Run(text=text)).written[1].id),)
+    run = Run(text=text, search=search, forced=forced)
+    shown = results.result_of(key, run)
+    assert shown.text != results.result_of(key, Run(text=text)).text
     written = [token.probability for token in shown.written]
-    translation, parts = head_analyses.anatomy_of(key, text, "cross", 1, search, forced)
+    translation, parts = head_analyses.anatomy_of(key, run, "cross", 1)
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
-    _, lens = analyses.lens_of(key, text, search, forced)
+    lens = analyses.lens_of(key, run)
+    assert isinstance(lens, Lens)
     np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
     last, place = loading.config_of(key).model.num_layers("decoder") - 1, 2
-    _, end = analyses.stations_of(key, text, "decoder", last, place, search, forced)
+    _, end = analyses.stations_of(key, run, "decoder", last, place)
     assert end is not None
     assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)
     rival = shown.written[place].candidates[-1]
     own = shown.written[place]
-    parts_of_word = analyses.contributions_of(key, text, place, rival.id, search, forced)
+    parts_of_word = analyses.contributions_of(key, run, place, rival.id)
     assert parts_of_word.difference == pytest.approx(math.log(own.probability / rival.probability), abs=1e-3)
     assert translation.text == shown.text
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("name", ["everyday-de-en", "tiny-gpt-en", "tiny-bert-en", "imdb-sentiment"])
+def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: str, changed: bool) -> None:
+    key = next(listed.key for listed in listing.listed_checkpoints() if listed.key.name == name)
+    model = loading.loaded(key).model
+    text = "The cat sat on the [MASK]." if name == "tiny-bert-en" else "Ein Hund schläft."
+    kind = model.config.kinds[0]
+    run = Run(text=text, changes=Intervention(ablated=frozenset({Head(kind, 0, 0)} if changed else ())))
+    found = results.result_of(key, run)
+    stack = predicting_stack(found)
+    place = next((at for at, token in enumerate(found.written or found.source) if token.candidates), 1)
+    place = max(place, found.prompt_length)
+    assert analyses.lens_of(key, run).difference < 1e-4
+    assert analyses.influence_of(key, run).agrees
+    token = (found.written or found.source)[place]
+    labels = () if token.candidates else [*results.classification_of(key, run).probabilities]
+    rival = next(i for i, label in enumerate(labels) if label != found.text) if labels else token.candidates[1].id
+    assert analyses.contributions_of(key, run, place, rival).agrees
+    path, end = analyses.stations_of(key, run, stack, len(model.stack(stack).streams) - 2, place)
+    same = analyses.zeroing_of(key, run).residual < 1e-3
+    assert (max(station.difference for station in path) < 1e-3 and same) is not changed
+    assert end is not None
+    assert end.difference < 1e-4
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,14 +124,14 @@ def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
-    beyond = "dog " * (translations.MAX_CHARACTERS // 4)
-    assert translations.translation_of(key, beyond) is translations.translation_of(key, beyond + "cat")
+    beyond = "dog " * (results.MAX_CHARACTERS // 4)
+    assert results.result_of(key, Run(text=beyond)) is results.result_of(key, Run(text=beyond + "cat"))
 
 
 def test_a_table_of_a_long_text_is_refused_with_a_remedy(key: CheckpointKey) -> None:
-    short, long = translations.translation_of(key, "A dog runs."), translations.translation_of(key, LONG)
+    short, long = results.result_of(key, Run(text="A dog runs.")), results.result_of(key, Run(text=LONG))
     assert map_files.too_long_for_a_table(short) == ""
-    assert map_files.map_file("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
+    assert map_files.map_file("csv", key, Run(text="A dog runs.")).count(b"\n") == count_weights(short) + 1
     assert f"{count_weights(long):,} weights" in map_files.too_long_for_a_table(long)
 
 
@@ -159,7 +189,7 @@ def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after
     assert together == long_analyses.snapshot_results_of(key, text, steps)
     assert set(reported) == {(0, 3)}
     assert len(reported) > 3, "others may run between two tokens"
-    trained = translations.translation_of(key, text)
+    trained = results.result_of(key, Run(text=text))
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
     assert [one.text for one in together] == [one.text for one in alone]
 
@@ -167,7 +197,7 @@ def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after
 def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey) -> None:
     text = "A dog runs." + " " * server_state.MAX_CHARACTERS + " A cat sleeps."
     steps = list(list_snapshots(Path(key.path)))[:2]
-    trained = translations.translation_of(key, text)
+    trained = results.result_of(key, Run(text=text))
     for result in long_analyses.snapshots_work(key, text, steps)[1](lambda *_: None):
         assert result.maps["encoder"].shape[-1] == len(trained.source)
     cut = text[: server_state.MAX_CHARACTERS]

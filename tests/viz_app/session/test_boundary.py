@@ -12,7 +12,7 @@ from streamlit.testing.v1.element_tree import Button
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, head_map, in_url
-from viz_app.services import translations
+from viz_app.services import results
 from viz_app.session.boundary import boundary
 from viz_app.widgets import text_field
 
@@ -24,7 +24,7 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(translations, "translation_of", fail)
+    monkeypatch.setattr(results, "result_of", fail)
 
 
 def test_a_failing_page_shows_the_number_of_its_log_entry_and_nothing_else_breaks(

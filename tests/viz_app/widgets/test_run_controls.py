@@ -12,12 +12,13 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.decoder_state import length_limit
+from model.inference.run import compute
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines, head_map
-from viz_app.services import long_analyses, translations
+from viz_app.services import long_analyses, results
 
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
@@ -50,10 +51,10 @@ def test_a_slow_model_runs_in_a_job_with_progress(
     reports: list[tuple[int, int]] = []
 
     def reporting(*args: Any, report: Callable[[int, int], object], **kwargs: Any) -> Translation:
-        return translate(*args, report=lambda *counts: (reports.append(counts), report(*counts)), **kwargs)
+        return compute(*args, report=lambda *counts: (reports.append(counts), report(*counts)), **kwargs)
 
-    monkeypatch.setattr(translations, "READ_PER_SECOND", 1.0)
-    monkeypatch.setattr(long_analyses, "translate", reporting)
+    monkeypatch.setattr(results, "READ_PER_SECOND", 1.0)
+    monkeypatch.setattr(long_analyses, "compute", reporting)
     text = "Ein alter Mann wartet vor dem Bahnhof auf seinen Sohn."
     expected = translate(checkpoint, text)
     app = open_app("translate", checkpoint=NAME, text=text, kind="cross", layer="2", head="3")

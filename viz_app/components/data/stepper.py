@@ -32,7 +32,7 @@ def stepper_data(translation: Translation, *, kind: str, step: int | None = None
         "keys": [token.text for token in translation.tokens_of(kind)[1]],
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
-        "maps": packed(masked_out(maps, translation.allowed(kind)[:, None])),
+        "maps": packed(masked_out(maps, translation.mask_of(kind)[:, None])),
         "fixed": False,
         "guess": guess,
         "step": None if step is None else min(step, len(translation.written) - 1),

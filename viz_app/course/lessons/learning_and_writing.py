@@ -8,6 +8,7 @@ import numpy as np
 
 from model.analysis.learning import SnapshotResult
 from model.config.search import SearchConfig
+from model.inference.run import Run
 from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
@@ -16,8 +17,8 @@ from viz_app.course.situation import Situation
 from viz_app.course.two_models import BERT, seen_by_bert, seen_by_gpt
 from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
 from viz_app.services.loading import config_of, parameter_table, translator
+from viz_app.services.results import result_of
 from viz_app.services.snapshots import snapshot_result_of
-from viz_app.services.translations import translation_of
 
 __all__ = ["LESSON"]
 
@@ -82,7 +83,7 @@ def which_comes_first(situation: Situation, answer: Answer) -> Verdict:
 
 def beam_and_greedy(situation: Situation) -> tuple[Translation, Translation]:
     beam = search_of(situation) if search_of(situation).method == "beam" else BEAM
-    return translation_of(situation.key, situation.text, beam), situation.usual
+    return result_of(situation.key, Run(text=situation.text, search=beam)), situation.usual
 
 
 def compared(situation: Situation) -> Values:
@@ -105,7 +106,7 @@ def greedy_or_beam(situation: Situation, answer: Answer) -> Verdict:
 def sampled(situation: Situation, temperature: float) -> list[str]:
     """The texts of ten seeds at a temperature."""
     searches = (SearchConfig(method="sample", temperature=temperature, seed=seed) for seed in SEEDS)
-    return [translation_of(situation.key, situation.text, search).text for search in searches]
+    return [result_of(situation.key, Run(text=situation.text, search=search)).text for search in searches]
 
 
 def hot_and_cool(situation: Situation, answer: Answer) -> Verdict:
@@ -165,7 +166,7 @@ def gpt_and_bert(situation: Situation, answer: Answer) -> Verdict:
 
 def samples_like_greedy(situation: Situation, _: Answer) -> Verdict:
     search = search_of(situation)
-    text = translation_of(situation.key, situation.text, *run_of(situation)).text
+    text = result_of(situation.key, run_of(situation)).text
     greedy = situation.usual.text
     outcome = "other-search" if search.method != "sample" else "right" if text == greedy else "differs"
     values: Values = {"text": text, "greedy": greedy, "temperature": search.temperature}
@@ -182,7 +183,7 @@ def beam_differs(situation: Situation, _: Answer) -> Verdict:
 
 def better_than_greedy(situation: Situation, _: Answer) -> Verdict:
     """A sampled translation that the model finds more likely than its greedy one."""
-    run, greedy = translation_of(situation.key, situation.text, *run_of(situation)), situation.usual
+    run, greedy = result_of(situation.key, run_of(situation)), situation.usual
     if search_of(situation).method != "sample":
         return Verdict(right=False, outcome="other-search")
     better = run.log_prob > greedy.log_prob + 1e-3

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
@@ -15,7 +16,7 @@ from viz_app.course.words import count_words, words_of
 from viz_app.services.analyses import head_effects_of
 from viz_app.services.head_analyses import head_metrics_of
 from viz_app.services.loading import config_of
-from viz_app.services.translations import changed_log_prob_of, translation_of
+from viz_app.services.results import log_prob_of, result_of
 
 __all__ = ["LESSON"]
 
@@ -35,7 +36,7 @@ def silenced(heads: Iterable[Head]) -> Intervention:
 
 
 def text_without(situation: Situation, intervention: Intervention) -> str:
-    return translation_of(situation.key, situation.text, intervention=intervention).text
+    return result_of(situation.key, Run(text=situation.text, changes=intervention)).text
 
 
 def layer_heads(situation: Situation, kind: str, layer: int) -> list[Head]:
@@ -106,7 +107,7 @@ def most_needed_layer(situation: Situation, answer: Answer) -> Verdict:
     layers = range(config_of(situation.key).model.num_layers("cross"))
     without = [silenced(layer_heads(situation, "cross", layer)) for layer in layers]
     drops = [
-        situation.usual.log_prob - changed_log_prob_of(situation.key, situation.text, written, change)
+        situation.usual.log_prob - log_prob_of(situation.key, Run(text=situation.text, forced=written, changes=change))
         for change in without
     ]
     names = ("first", "second", "third")
@@ -179,7 +180,7 @@ class LooksOneBack:
             return Verdict(right=False, outcome="cross" if kind == "cross" else "no-head", values={})
         layers = config_of(situation.key).model.num_layers(kind)
         layer, head = whole_number(situation, "layer", layers) - 1, int(name) - 1
-        metrics = head_metrics_of(situation.key, situation.text)[kind]
+        metrics = head_metrics_of(situation.key, Run(text=situation.text))[kind]
         shares = {
             place: float(np.nanmean(metrics[place][layer, head])) for place in ("previous", "same", "next", "end")
         }

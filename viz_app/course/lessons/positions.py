@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from model.analysis.positions import encoding_properties, rotation, rotation_error, wavelengths
 from model.analysis.statistics import cosine_similarity
+from model.inference.run import Run
 from model.interventions import Intervention
 from viz_app.content.demonstrations import DEMONSTRATIONS
 from viz_app.content.examples import CAPTIONS, EVERYDAY
@@ -14,7 +15,7 @@ from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import scores_by_distance_of
 from viz_app.services.position_tables import position_table
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
@@ -27,8 +28,8 @@ OTHER_PLACES = {"next": 11, "wave": 16, "double": 20}
 
 def with_and_without(situation: Situation, text: str) -> tuple[str, str]:
     """The translations of a text with the positional encoding and without it."""
-    blind = translation_of(situation.key, text, intervention=WITHOUT_POSITIONS)
-    return translation_of(situation.key, text).text, blind.text
+    blind = result_of(situation.key, Run(text=text, changes=WITHOUT_POSITIONS))
+    return result_of(situation.key, Run(text=text)).text, blind.text
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class SameAsAnother:
     other: str
 
     def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        wanted = translation_of(situation.key, self.other).text
+        wanted = result_of(situation.key, Run(text=self.other)).text
         seen, blind = with_and_without(situation, situation.text)
         outcome = "seen-equal" if seen == wanted else "right" if blind == wanted else "blind-differs"
         values = {"text": situation.text, "wanted": wanted, "seen": seen, "blind": blind}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.analysis.statistics import entropy
+from model.inference.run import Run
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
 from viz_app.course.rows import mean_entropies, row_of
@@ -129,7 +130,8 @@ def nearest_value(situation: Situation, answer: Answer) -> Verdict:
 def adds_most(situation: Situation, answer: Answer) -> Verdict:
     """Whether the key with the largest weight also adds the longest vector to the output of the layer."""
     row = row_of(situation)
-    norms = value_norms_of(situation.key, situation.text, forced=situation.forced)[row.kind][row.layer, row.head]
+    run = Run(text=situation.text, forced=situation.forced)
+    norms = value_norms_of(situation.key, run)[row.kind][row.layer, row.head]
     weights = row.derived().weights
     added = weights * norms  # ‖α v W_O‖
     heavy, long = int(weights.argmax()), int(added.argmax())

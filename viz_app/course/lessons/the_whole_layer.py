@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.lens import EarlyReading
+from model.analysis.lens import EarlyReading, Lens
 from model.analysis.station import Station
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.page_choices import run_of, texts, whole_number
 from viz_app.course.situation import Situation
 from viz_app.course.verdicts import ESTIMATES, chosen, estimated
 from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
@@ -23,17 +23,17 @@ EPSILON = 1e-5  # of LayerNorm
 
 def stations_in(situation: Situation) -> tuple[Station, ...]:
     """The stations of the chosen token in the chosen layer, with the page's own defaults."""
-    translation = translation_of(situation.key, situation.text, *run_of(situation))
+    translation = result_of(situation.key, run_of(situation))
     stack = situation.choices.get("stack", "decoder")
     read = translation.source if stack == "encoder" else translation.read
     place = min(whole_number(situation, "station_place", 2), len(read))
     layer = whole_number(situation, "station_layer", 3)
-    return stations_of(situation.key, situation.text, stack, layer - 1, place - 1, *run_of(situation))[0]
+    return stations_of(situation.key, run_of(situation), stack, layer - 1, place - 1)[0]
 
 
 def token_in(situation: Situation) -> str:
     """The token that the stations follow."""
-    translation = translation_of(situation.key, situation.text, *run_of(situation))
+    translation = result_of(situation.key, run_of(situation))
     read = translation.source if situation.choices.get("stack") == "encoder" else translation.read
     return read[min(whole_number(situation, "station_place", 2), len(read)) - 1].text
 
@@ -85,8 +85,15 @@ def count_units(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, count, within=15, count=count, units=units, share=share, token=token)
 
 
+def words_after_each_layer(situation: Situation) -> Lens:
+    """The logit lens of the run, which a model that writes has."""
+    lens = lens_of(situation.key, run_of(situation))
+    assert isinstance(lens, Lens)
+    return lens
+
+
 def first_row(situation: Situation, answer: Answer) -> Verdict:
-    translation, lens = lens_of(situation.key, situation.text, *run_of(situation))
+    translation, lens = result_of(situation.key, run_of(situation)), words_after_each_layer(situation)
     read = [translation.read[place].text for place in lens.positions]
     written = [translation.written[place].text for place in lens.positions]
     counts = {
@@ -98,7 +105,7 @@ def first_row(situation: Situation, answer: Answer) -> Verdict:
 
 
 def before_the_last_layer(situation: Situation, answer: Answer) -> Verdict:
-    lens = lens_of(situation.key, situation.text, *run_of(situation))[1]
+    lens = words_after_each_layer(situation)
     earlier, last = lens.written[-2], lens.written[-1]
     mean = float(earlier.mean())
     truth = "low" if mean < 0.2 else "half" if mean < 0.7 else "high"
@@ -120,14 +127,14 @@ def count_layers(situation: Situation, answer: Answer) -> Verdict:
 def parts_of(situation: Situation) -> tuple[dict[str, float], dict[str, str | float]]:
     """What each kind of part added to the chosen word over its rival, and the two words with their difference."""
     run = run_of(situation)
-    translation = translation_of(situation.key, situation.text, *run)
+    translation = result_of(situation.key, run)
     place = whole_number(situation, "query", 2)
     place = place if place < len(translation.written) else min(2, len(translation.written) - 1)
     word = translation.written[place]
     rivals = {one.id: one.token for one in word.candidates if one.id != word.id}
     rival = whole_number(situation, "rival", -1)
     rival = rival if rival in rivals else next(iter(rivals))
-    found = contributions_of(situation.key, situation.text, place, rival, *run)
+    found = contributions_of(situation.key, run, place, rival)
     parts = {kind: float(heads.sum()) for kind, heads in found.heads.items()}
     parts["forward"] = float(found.feed_forward.sum())
     rounded = {name: round(part, 2) for name, part in parts.items()}

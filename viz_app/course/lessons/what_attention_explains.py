@@ -1,11 +1,12 @@
 """Lesson 7: what attention explains, and what it does not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.analysis.importance import all_heads
 from model.analysis.statistics import rank_agreement
+from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.head_sizes import head_effects, head_gradients, largest_weights
@@ -16,7 +17,7 @@ from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
 from viz_app.services.analyses import influence_of
 from viz_app.services.head_analyses import value_norms_of
 from viz_app.services.loading import loaded
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
@@ -29,8 +30,9 @@ LAYERS, HEADS = 3, 8
 
 def from_source(situation: Situation, text: str) -> tuple[list[str], list[float]]:
     """The written tokens, and the share of the source in each."""
-    translation, influence = influence_of(situation.key, text, *run_of(situation))
-    return [token.text for token in translation.written], influence.given().tolist()
+    run = replace(run_of(situation), text=text)
+    written = result_of(situation.key, run).written
+    return [token.text for token in written], influence_of(situation.key, run).given().tolist()
 
 
 def least_read(situation: Situation, answer: Answer) -> Verdict:
@@ -81,8 +83,8 @@ class ChangeWithout:
         silenced = Intervention.from_code(self.heads)
         changed = []
         for text in self.sentences:
-            usual = translation_of(situation.key, text).text
-            without = translation_of(situation.key, text, intervention=silenced).text
+            usual = result_of(situation.key, Run(text=text)).text
+            without = result_of(situation.key, Run(text=text, changes=silenced)).text
             changed += [without] if without != usual else []
         examples = " · ".join(changed[:2]) or "–"
         return estimated(answer, len(changed), within=2, count=len(changed), all=len(self.sentences), examples=examples)
@@ -101,14 +103,14 @@ class Uniform:
 
     def __call__(self, situation: Situation, answer: Answer) -> Verdict:
         usual = situation.usual.text
-        changed = translation_of(situation.key, situation.text, intervention=all_uniform(self.kind)).text
+        changed = result_of(situation.key, Run(text=situation.text, changes=all_uniform(self.kind))).text
         return chosen(answer, {"stays" if changed == usual else "changes"}, usual=usual, changed=changed)
 
 
 def weight_times_norm(situation: Situation, answer: Answer) -> Verdict:
     """The share of `</s>` in cross-attention: in the weights, and in the weights times the norms of the values."""
-    weights = translation_of(situation.key, situation.text).maps["cross"]  # (L, H, T, S)
-    scaled = weights * value_norms_of(situation.key, situation.text)["cross"][:, :, None]
+    weights = result_of(situation.key, Run(text=situation.text)).maps["cross"]  # (L, H, T, S)
+    scaled = weights * value_norms_of(situation.key, Run(text=situation.text))["cross"][:, :, None]
     by_weight = float(weights[..., -1].mean())
     by_norm = float((scaled[..., -1] / scaled.sum(axis=-1)).mean())
     ratio = by_norm / by_weight

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointConfig
+from model.inference.run import Run
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
@@ -16,7 +17,7 @@ from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, word_at, words_of
 from viz_app.services.listing import CheckpointKey, shared_checkpoints
 from viz_app.services.loading import config_of, translator
-from viz_app.services.translations import translation_of
+from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
@@ -45,7 +46,7 @@ def longer_vector(situation: Situation, answer: Answer) -> Verdict:
 
 def words_for(key: CheckpointKey, text: str, word: str) -> list[str]:
     """The words that a network with attention writes while it looks most at a word of the source."""
-    run = translation_of(key, text)
+    run = result_of(key, Run(text=text))
     best = run.maps["cross"][-1].mean(axis=0).argmax(axis=-1)  # (T,)
     rows = [row for row, index in enumerate(best) if word_at(run.source, int(index)) == word]
     written = dict.fromkeys(word_at(run.written, row).lower() for row in rows)
@@ -68,9 +69,9 @@ def lost_word(situation: Situation, answer: Answer) -> Verdict:
 
 def shared_words(situation: Situation, answer: Answer) -> Verdict:
     """How many words of the Transformer's translation the network without attention writes."""
-    wanted = words_of(translation_of(named(TRANSFORMER), situation.text).text)
+    wanted = words_of(result_of(named(TRANSFORMER), Run(text=situation.text)).text)
     plain, attention = (
-        translation_of(named(name), situation.text).text for name in (WITHOUT_ATTENTION, WITH_ATTENTION)
+        result_of(named(name), Run(text=situation.text)).text for name in (WITHOUT_ATTENTION, WITH_ATTENTION)
     )
     shared = {name: len(wanted & words_of(text)) for name, text in (("plain", plain), ("attention", attention))}
     back = (wanted & words_of(attention)) - words_of(plain)
@@ -149,7 +150,7 @@ class SameAsBeside:
         count = count_words(situation.text)
         if count < self.words:
             return Verdict(right=False, outcome="short", values={"count": count, "least": self.words})
-        texts = [translation_of(named(name), situation.text).text for name in (WITH_ATTENTION, WITHOUT_ATTENTION)]
+        texts = [result_of(named(name), Run(text=situation.text)).text for name in (WITH_ATTENTION, WITHOUT_ATTENTION)]
         values: Values = {"attention": texts[0], "plain": texts[1], "count": count}
         right = texts[0] == texts[1]
         return Verdict(right=right, outcome="right" if right else "differs", values=values)
@@ -167,7 +168,7 @@ class LosesWord:
         if not 2 <= count <= self.most:
             return Verdict(right=False, outcome="length", values={"count": count, "most": self.most})
         plain, attention, transformer = (
-            translation_of(named(name), situation.text).text
+            result_of(named(name), Run(text=situation.text)).text
             for name in (WITHOUT_ATTENTION, WITH_ATTENTION, TRANSFORMER)
         )
         agreed = {word for word in words_of(attention) & words_of(transformer) if len(word) >= self.letters}

@@ -8,7 +8,7 @@ import streamlit as st
 from model.analysis.importance import all_heads
 from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
-from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.demonstrations import demonstration_for
@@ -17,7 +17,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import head_analyses, loading, translations
+from viz_app.services import head_analyses, loading, results
 from viz_app.services.comparison import Side, as_beside
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, settle
@@ -56,7 +56,6 @@ def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
 
 def two_checkpoints(
     key: CheckpointKey,
-    config: AnyConfig,
     text: Text,
     listed: Sequence[Listed],
     others: Mapping[str, CheckpointKey],
@@ -66,7 +65,6 @@ def two_checkpoints(
 
     Args:
         key: The key of the checkpoint on the left.
-        config: Its configuration.
         text: The text that both read.
         listed: All checkpoints.
         others: The checkpoints to compare with, by name, the best first.
@@ -82,7 +80,7 @@ def two_checkpoints(
     settle("beside", usual, others)
     name = setting.selectbox(t("Compare with"), list(others), key="beside")
     try:
-        other = as_beside(key, config, others[name])
+        other = as_beside(key, others[name])
     except (CheckpointError, ConfigError) as error:
         reason = as_sentence(worded(error))
         end_page(plain(sentences([reason, t("Choose another checkpoint to compare with.")])))
@@ -91,21 +89,23 @@ def two_checkpoints(
             t("{name} reads single texts. Empty the second field, or choose another checkpoint.", name=plain(name))
         )
     add_fact(t("Compared with"), name)
-    return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
+    run = Run(text=text)
+    return Side(name=key.name, key=key, run=run), Side(name=name, key=other, run=run)
 
 
-def two_sentences(key: CheckpointKey, config: AnyConfig, text: Text) -> tuple[Side, Side]:
+def two_sentences(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
     """Ask for the second sentence. Without one, a message ends the page."""
+    config = loading.config_of(key)
     usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
     settle("second_text", usual)
-    second = st.text_input(t("Second sentence"), key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
+    second = st.text_input(t("Second sentence"), key="second_text", max_chars=results.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page(t("Type the second sentence."))
     note_cleaning(config, second)
     add_fact(t("Second sentence"), second)
-    other = paired(second, texts_of(text)[1])
+    other = Run(text=paired(second, texts_of(text)[1]))
     note_shared_second_text(text)
-    return Side(name=t("first"), key=key, text=text), Side(name=t("second"), key=key, text=other)
+    return Side(name=t("first"), key=key, run=Run(text=text)), Side(name=t("second"), key=key, run=other)
 
 
 def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
@@ -119,5 +119,5 @@ def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
         page_link("heads", t("Go to the ablation board"), icon=":material/toggle_on:")
         end_page()
     add_fact(t("Changed"), describe_changes(intervention))
-    trained = Side(name=t("as trained"), key=key, text=text)
-    return trained, Side(name=t("changed"), key=key, text=text, intervention=intervention)
+    trained, changed = Run(text=text), Run(text=text, changes=intervention)
+    return Side(name=t("as trained"), key=key, run=trained), Side(name=t("changed"), key=key, run=changed)

@@ -21,9 +21,9 @@ def two_texts(mode: Mode, left: Side, right: Side) -> None:
     texts = [(left.name, first.text), (right.name, second.text)]
     groups = [[text] for text in texts] if mode == "sentences" or len(languages) > 1 else [texts]
     st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
-    sides = {(side.key, side.text): side for side in (left, right)}.values()
+    sides = {(side.key, side.run.text): side for side in (left, right)}.values()
     for side in sides:
-        doubt_note(side.key, side.text, side=side.name if len(sides) > 1 else "")
+        doubt_note(side.key, side.run.usual, side=side.name if len(sides) > 1 else "")
 
 
 def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
@@ -35,5 +35,5 @@ def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
         best: The name of the checkpoint that the demonstration is made for.
     """
     demonstration = demonstration_for(config)
-    if demonstration.look_for and right.text == demonstration.compared and right.name == best:
+    if demonstration.look_for and right.run.text == demonstration.compared and right.name == best:
         st.caption(t(":material/lightbulb: {hint}", hint=t(demonstration.look_for)))

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from model.analysis.importance import all_heads
+from model.inference.run import Forced
 from model.inference.searching import require_writing
 from model.interventions import Intervention
 from viz_app.course.lesson import Step
 from viz_app.course.situation import Situation
-from viz_app.services import loading, translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.services.translations import Forced
 from viz_app.session.choices import choices
 from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.search_picker import typed_translation
@@ -40,7 +40,7 @@ def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
 def forced_now(key: CheckpointKey) -> Forced:
     config = loading.config_of(key)
     if typed := typed_translation(config):
-        return translations.tokens_to_force(key, typed)
+        return results.tokens_to_force(key, typed)
     forced = choices().chosen.get("forced", ())
     if config.task != "translation" or not isinstance(forced, tuple):
         return ()

@@ -1,6 +1,7 @@
 """The ablation board: silence heads, make them uniform, paint a weight, and see the translation change."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -8,6 +9,7 @@ from model.analysis.importance import all_heads
 from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
+from model.inference.run import Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.elements.switches import head_switches
@@ -19,9 +21,8 @@ from viz_app.sections.heads.head_effects import faces
 from viz_app.sections.heads.intervention_choice import head_states, intervention_now, spoken_changes
 from viz_app.sections.heads.measured_effects import effects_of, wait_for_effects
 from viz_app.sections.heads.painted_weight import paint_weight
-from viz_app.services import loading, long_analyses, translations
+from viz_app.services import loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.long_work import requested, wait_for
@@ -31,40 +32,39 @@ __all__ = ["ablation_board"]
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
-def ablation_board(key: CheckpointKey, text: Text, run: Run) -> None:
+def ablation_board(key: CheckpointKey, run: Run) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on.
 
     Args:
         key: The key of the checkpoint.
-        text: The source.
-        run: The search and the forced tokens, the same before and after.
+        run: The run as trained. Only the changes are added to it.
     """
     heads = all_heads(loading.loaded(key).model)
     task = loading.config_of(key).task
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
-    before = translations.translation_of(key, text, *run)
-    after = translations.translation_of(key, text, *run, intervention)
+    changed = replace(run, changes=intervention)
+    before, after = results.result_of(key, run), results.result_of(key, changed)
     if intervention:
         add_fact(t("Changed"), describe_changes(intervention))
     add_fact(t("Class") if task == "classification" else t("Translation"), after.text)
     search_wanted = buttons(
-        key, heads, intervention, can_search=bool(before.text) and run == Run() and task != "reading"
+        key, heads, intervention, can_search=bool(before.text) and run == run.usual and task != "reading"
     )
     progress = st.container()
     announce(after.text, sentence=spoken_changes(intervention), languages=after.languages)
-    before_and_after(key, text, before, after, intervention)
+    before_and_after(key, run, changed)
     measuring = st.container()
     with measuring:
-        effects, measure_wanted = effects_of(key, text, run, before)
+        effects, measure_wanted = effects_of(key, run)
     board(head_states(heads, intervention), effects)
     paint_weight(intervention, after, list(dict.fromkeys(head.kind for head in heads)))
     with progress:  # last, so that the board is there while the search goes on
-        decisive_group(key, text, wanted=search_wanted)
+        decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            wait_for_effects(key, text)
+            wait_for_effects(key, run.text)
 
 
 def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Intervention, *, can_search: bool) -> bool:

@@ -2,14 +2,11 @@
 
 import streamlit as st
 
-from model.inference.translation import Translation
-from model.interventions import Intervention
-from model.text.pair import Text
+from model.inference.run import Run
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t
-from viz_app.services import classifications, loading, translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import UNTOUCHED
 from viz_app.widgets.marked_text import compared
 
 __all__ = ["before_and_after"]
@@ -26,18 +23,15 @@ LOG_PROBABILITIES = {
 }
 
 
-def before_and_after(
-    key: CheckpointKey, text: Text, before: Translation, after: Translation, intervention: Intervention
-) -> None:
+def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone.
 
     Args:
         key: The key of the checkpoint.
-        text: The source.
-        before: What the model wrote as trained.
-        after: What it writes with the changes.
-        intervention: The changes.
+        trained: The run of the model as trained.
+        changed: The run with the changes.
     """
+    before, after = results.result_of(key, trained), results.result_of(key, changed)
     if before.text:
         st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
     else:
@@ -50,19 +44,21 @@ def before_and_after(
         if mask:
             st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
     if loading.config_of(key).task == "classification":
-        class_before_and_after(key, text, before.text, intervention)
+        class_before_and_after(key, trained, changed)
     if before.written:
         old = before.log_prob
-        new = rescored(key, text, before, intervention) if intervention else old
+        same = tuple((position, token.id) for position, token in enumerate(before.written))
+        rescored = Run(text=changed.text, forced=same, changes=changed.changes)
+        new = results.log_prob_of(key, rescored) if changed.changes else old
         sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
         st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
 
 
-def class_before_and_after(key: CheckpointKey, text: Text, label: str, intervention: Intervention) -> None:
+def class_before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """How likely the class as trained is before and after the changes."""
-    readings = [classifications.classification_of(key, text, change) for change in (UNTOUCHED, intervention)]
-    before, after = (reading.probabilities[label] for reading in readings)
-    old, new = (classifications.log_odds_of_label(key, text, label, change) for change in (UNTOUCHED, intervention))
+    label = results.result_of(key, trained).text
+    before, after = (results.classification_of(key, run).probabilities[label] for run in (trained, changed))
+    old, new = (results.log_odds_of_label(key, run, label) for run in (trained, changed))
     st.caption(
         t(
             "The model as trained gives “{label}” the probability {before} (log-odds {old}). The changed model gives "
@@ -75,9 +71,3 @@ def class_before_and_after(key: CheckpointKey, text: Text, label: str, intervent
             change=f"{new - old:+.2f}",
         )
     )
-
-
-def rescored(key: CheckpointKey, text: Text, before: Translation, intervention: Intervention) -> float:
-    """The log-probability that the changed model gives to the tokens written as trained."""
-    written = tuple((position, token.id) for position, token in enumerate(before.written))
-    return translations.changed_log_prob_of(key, text, written, intervention)

@@ -9,6 +9,7 @@ from model.analysis.patching import Contrast, PatchingEffects
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
@@ -21,7 +22,7 @@ from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
-from viz_app.services import analyses, loading, long_analyses, translations
+from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
@@ -87,22 +88,21 @@ class Runs:
         )
 
 
-def head_patching(key: CheckpointKey, config: AnyConfig, text: Text) -> None:
+def head_patching(key: CheckpointKey, text: Text) -> None:
     """Ask for the donor sentence, and draw how much closer each head brings the receiver to the donor's token.
 
     Args:
         key: The key of the checkpoint.
-        config: Its configuration.
         text: The receiver.
     """
-    typed = donor_field(config, texts_of(text)[0])
+    typed = donor_field(loading.config_of(key), texts_of(text)[0])
     if not typed.strip():
         st.info(t("Type a donor sentence."))
         return
     add_fact(t("Donor"), typed)
     donor = paired(typed, texts_of(text)[1])
     note_shared_second_text(text)
-    runs = two_runs(key, config.task, text, donor)
+    runs = two_runs(key, text, donor)
     if runs is None:
         return
     closeness = long_analyses.patching_effects_of(key, donor, text)
@@ -125,7 +125,7 @@ def donor_field(config: AnyConfig, text: str) -> str:
     donor = st.text_input(
         t("Donor sentence; change one word of the sentence above"),
         key="giver",
-        max_chars=translations.MAX_CHARACTERS,
+        max_chars=results.MAX_CHARACTERS,
         help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
     )
     note_cleaning(config, donor or "")
@@ -137,9 +137,10 @@ def other_donor(config: AnyConfig, text: str) -> str:
     return text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
 
 
-def two_runs(key: CheckpointKey, task: str, text: Text, donor: Text) -> Runs | None:
+def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
     """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
-    runs = receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
+    task = loading.config_of(key).task
+    runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
         st.html(
             compared(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
 from model.config.kinds import KINDS
+from model.inference.run import Run
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, t
 from viz_app.figures.heads import head_grids
@@ -52,7 +53,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = head_analyses.texts_to_read(key, pairs)
     each = [
-        head_analyses.head_metrics_of(key, text)
+        head_analyses.head_metrics_of(key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
     ]
     grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}

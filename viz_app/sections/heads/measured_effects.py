@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from model.analysis.silencing import SilencingEffects
+from model.inference.run import Run
 from model.inference.translation import Translation
 from model.text.pair import Text
 from viz_app.content.numbers import sentences
@@ -14,9 +15,8 @@ from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.head_effects import MEASURES, decisive_head, effects_sentence, effects_table
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import JOBS
-from viz_app.services import analyses, loading, long_analyses
+from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 
@@ -25,13 +25,14 @@ __all__ = ["effects_of", "wait_for_effects"]
 MOST_SECONDS = 3.0  # of a measurement without a job
 
 
-def effects_of(key: CheckpointKey, text: Text, run: Run, before: Translation) -> tuple[SilencingEffects | None, bool]:
+def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, bool]:
     """Draw the sentence about the effect of each head, or say why there is none.
 
     Returns:
         The effects, or None; and whether this visitor waits for a job that measures them.
     """
-    if run != Run():
+    text = run.text
+    if run != run.usual:
         st.caption(t("The effect of each head is measured only for greedy search without forced words."))
         return None, False
     if reason := analyses.why_no_effects(key, text):
@@ -42,7 +43,7 @@ def effects_of(key: CheckpointKey, text: Text, run: Run, before: Translation) ->
     effects = analyses.head_effects_of(key, text) if seconds <= MOST_SECONDS else known
     if effects is None:
         return None, requests_effects(key, text, seconds)
-    summary(effects, before, loading.config_of(key).task)
+    summary(effects, results.result_of(key, run), loading.config_of(key).task)
     return effects, False
 
 

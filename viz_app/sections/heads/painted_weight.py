@@ -101,7 +101,7 @@ def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
     queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
         return t("This map has {rows} rows and {columns} columns.", rows=queries, columns=keys)
-    if not translation.allowed(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
+    if not translation.mask_of(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
         return t("This cell is masked.")
     weight = cell.weight_in(maps) or 0.0
     if abs(weight - cell.weight) < 1e-6:

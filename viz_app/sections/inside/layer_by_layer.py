@@ -10,8 +10,8 @@ import streamlit as st
 from model.analysis.readout_stations import WordPrediction
 from model.analysis.station import Station
 from model.config.model import ModelConfig
+from model.inference.run import Run
 from model.network.protocols import Sizes
-from model.text.pair import Text
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
 from viz_app.content.translation import t, tp, worded
@@ -19,7 +19,7 @@ from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
 from viz_app.sections.inside.token_choice import TokenInLayer, ask_for_token
-from viz_app.services import analyses, loading, translations
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice
 from viz_app.widgets.charts import draw, numbers
@@ -30,12 +30,12 @@ __all__ = ["draw_path", "layer_by_layer"]
 ROUNDING = 1e-3  # of the largest number
 
 
-def layer_by_layer(key: CheckpointKey, text: Text, run: translations.Run) -> None:
+def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
-    sizes, translation = loading.config_of(key).model, translations.translation_of(key, text, *run)
+    sizes, translation = loading.config_of(key).model, results.result_of(key, run)
     tokens = {"encoder": translation.source, "decoder": translation.read}
     chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
-    stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
+    stations, prediction = analyses.stations_of(key, run, chosen.stack, chosen.layer, chosen.position)
     draw_path(stations, prediction, chosen, sizes)
 
 

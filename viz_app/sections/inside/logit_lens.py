@@ -1,19 +1,20 @@
-"""What the model would write if it stopped early: after fewer layers of the decoder, or of the encoder."""
+"""What the model would write or decide if it stopped early: after fewer layers of the decoder, or of the encoder."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
-from model.analysis.lens import Lens, predicted_positions
+from model.analysis.lens import ClassLens, Lens, predicted_positions
+from model.inference.classify import Classification
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text, texts_of
-from viz_app.content.numbers import sentences
+from model.text.pair import texts_of
+from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.words import word_grid
-from viz_app.services import analyses, loading, translations
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
@@ -33,13 +34,52 @@ DECODER_LENS = N_(
 )
 
 
-def early_predictions(key: CheckpointKey, text: Text, run: Run) -> None:
+def early_predictions(key: CheckpointKey, run: Run) -> None:
+    """Draw the most likely word or the labels after each layer, and the translation after each layer of an encoder."""
+    found = results.result_of(key, run)
+    if isinstance(found, Classification):
+        early_classes(key, run, [*found.probabilities])
+    else:
+        early_words(key, run, found)
+
+
+def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
+    """Draw the probability of each label after each layer."""
+    lens = analyses.lens_of(key, run)
+    assert isinstance(lens, ClassLens)
+    section(
+        t("After each layer"),
+        t(
+            "The probability of each label if the model stopped at this layer. The bottom row is what the model "
+            "decided."
+        ),
+    )
+    if agrees(lens):
+        draw_label_grid(lens, labels)
+
+
+def agrees(lens: Lens | ClassLens) -> bool:
+    """Whether the last layer gives the model's own probabilities, except for rounding. If not, a sentence says so."""
+    if lens.difference <= ROUNDING:
+        return True
+    st.error(
+        t(
+            "The last row differs from the model's own probabilities by up to {difference}. The model computes "
+            "something that this picture would not show.",
+            difference=f"{lens.difference:.2g}",
+        ),
+        icon=":material/error:",
+    )
+    return False
+
+
+def early_words(key: CheckpointKey, run: Run, translation: Translation) -> None:
     """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
-    translation = translations.translation_of(key, text, *run)
     positions = predicted_positions(translation)
     writes = bool(translation.written)
     shown = shown_positions(positions, translation.prompt_length)
-    _, lens = analyses.lens_of(key, text, *run, shown)
+    lens = analyses.lens_of(key, run, shown)
+    assert isinstance(lens, Lens)
     section(
         t("After each layer of the decoder") if writes else t("After each layer of the encoder"),
         t(
@@ -52,15 +92,7 @@ def early_predictions(key: CheckpointKey, text: Text, run: Run) -> None:
             "is what the model predicts."
         ),
     )
-    if lens.difference > ROUNDING:
-        st.error(
-            t(
-                "The last row differs from the model's own probabilities by up to {difference}. The model computes "
-                "something that this picture would not show.",
-                difference=f"{lens.difference:.2g}",
-            ),
-            icon=":material/error:",
-        )
+    if not agrees(lens):
         return
     explain_first_row(key, translation, lens)
     draw_word_grid(translation, lens)
@@ -73,7 +105,7 @@ def early_predictions(key: CheckpointKey, text: Text, run: Run) -> None:
                 "are greedy."
             ),
         )
-        show_early_translations(key, texts_of(text)[0])
+        show_early_translations(key, texts_of(run.text)[0])
     explanation(
         t("How it is computed"),
         sentences([t(LOGIT_LENS), *([t(DECODER_LENS)] if translates else [])]),
@@ -150,6 +182,33 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
         key="lens",
         wide=True,
         alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=layers),
+    )
+
+
+def draw_label_grid(lens: ClassLens, labels: Sequence[str]) -> None:
+    layers = len(lens.probabilities) - 1
+    words = [[percent(float(share)) for share in row] for row in lens.probabilities]
+    notes = [
+        [
+            t("“{token}” has probability {number}", token=label, number=f"{share:.4f}")
+            for label, share in zip(labels, row, strict=True)
+        ]
+        for row in lens.probabilities.tolist()
+    ]
+    draw(
+        word_grid(
+            words,
+            lens.probabilities,
+            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
+            columns=labels,
+            row_title=t("stopped after"),
+            column_title=t("label"),
+            notes=notes,
+            height=90 + 44 * (layers + 1),
+        ),
+        key="class_lens",
+        wide=True,
+        alt=t("Grid of the probability of each label after each of {n} layers", n=layers),
     )
 
 

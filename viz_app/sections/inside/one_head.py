@@ -6,9 +6,8 @@ import streamlit as st
 from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.inference.tokens import Token
-from model.text.pair import Text
 from viz_app.content.numbers import joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
@@ -19,7 +18,7 @@ from viz_app.sections.inside.head_steps import (
     draw_queries_and_keys,
     draw_weights,
 )
-from viz_app.services import head_analyses, translations
+from viz_app.services import head_analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
@@ -31,12 +30,12 @@ __all__ = ["one_head"]
 ROUNDING = 1e-2  # of the largest head output; a norm or a gate loses more than a product, and half precision less
 
 
-def one_head(key: CheckpointKey, config: AnyConfig, text: Text, run: translations.Run) -> None:
+def one_head(key: CheckpointKey, run: Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
-    kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(config))
+    kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(loading.config_of(key)))
     try:
-        translation, anatomy = head_analyses.anatomy_of(key, text, kind, layer, *run)
+        translation, anatomy = head_analyses.anatomy_of(key, run, kind, layer)
     except ConfigError as error:
         st.info(plain(worded(error)))
         return

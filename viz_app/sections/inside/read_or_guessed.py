@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from model.analysis.influence import Influence
 from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
@@ -18,15 +18,16 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
-from viz_app.services import analyses
+from viz_app.services import analyses, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
+
+MOST_BARS = 40  # tokens in one row of the map of shares of a decision
 
 ALTI = N_(
     "This is ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
@@ -41,13 +42,9 @@ VALUE_ZEROING = N_(
 )
 
 
-def read_or_guessed(key: CheckpointKey, text: Text, run: Run) -> None:
+def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
-    try:
-        translation, influence = analyses.influence_of(key, text, *run)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
-        return
+    translation, influence = results.result_of(key, run), analyses.influence_of(key, run)
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
     if not influence.agrees:
@@ -60,10 +57,13 @@ def read_or_guessed(key: CheckpointKey, text: Text, run: Run) -> None:
             icon=":material/error:",
         )
         return
+    if influence.pooled is not None:
+        draw_tokens_of_decision(influence.pooled, translation)
+        return
     if written:
         draw_shares(influence, translation, written)
         draw_contributing_tokens(influence, translation, written)
-        draw_value_zeroing(key, text, run, translation, written)
+        draw_value_zeroing(key, run, translation, written)
     else:
         draw_tokens_that_were_read(influence, translation)
     explanation(
@@ -159,6 +159,41 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
     )
 
 
+def draw_tokens_of_decision(pooled: FloatArray, translation: Translation) -> None:
+    """Draw the share of each token in the vector that a classifier reads."""
+    section(
+        t("From which tokens?"),
+        t(
+            "How much the vector that the classifier reads depends on each token, through all layers. The shares "
+            "sum to 1."
+        ),
+    )
+    shares = pooled.astype(np.float32)
+    strongest = np.sort(np.argsort(-shares)[:MOST_BARS])
+    if len(shares) > MOST_BARS:
+        st.caption(
+            t("The picture shows the {n} tokens with the largest shares, of {all}.", n=MOST_BARS, all=len(shares))
+        )
+    draw(
+        head_map(
+            shares[strongest][None],
+            Axes(
+                queries=[t("decision")],
+                keys=[translation.source[i].label for i in strongest],
+                query_title=t("classifier"),
+                key_title=t("token read"),
+            ),
+            np.ones((1, len(strongest)), dtype=bool),
+            height=220,
+            unit=t("share"),
+            largest=bound_of(shares),
+        ),
+        key="class_influence",
+        wide=True,
+        alt=t("Heatmap of the share of each token in the vector that the classifier reads"),
+    )
+
+
 def draw_share_map(
     shares: FloatArray,
     axes: Axes,
@@ -175,9 +210,7 @@ def draw_share_map(
     draw(picture, key=key, alt=alt)
 
 
-def draw_value_zeroing(
-    key: CheckpointKey, text: Text, run: Run, translation: Translation, written: Sequence[str]
-) -> None:
+def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Translation, written: Sequence[str]) -> None:
     """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
     section(
         t("A second measure, layer by layer"),
@@ -192,7 +225,7 @@ def draw_value_zeroing(
         ),
     )
     try:
-        zeroing = analyses.zeroing_of(key, text, *run)
+        zeroing = analyses.zeroing_of(key, run)
     except ConfigError as error:
         st.info(plain(worded(error)))
         return

@@ -1,4 +1,6 @@
-"""Why a written word and not another: what every part of the decoder added to the difference of their logits."""
+"""Why a word or a class and not another: what every part of the model added to the difference of their logits."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -7,35 +9,48 @@ from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
 from model.analysis.lens import predicted_positions
 from model.config.kinds import KINDS
-from model.inference.tokens import Candidate
+from model.inference.classify import Classification
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
 from viz_app.figures.scales import marked
-from viz_app.services import analyses, loading, translations
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
-__all__ = ["draw_contributions", "why_this_word"]
+__all__ = ["why_this_word"]
 
 
-def why_this_word(key: CheckpointKey, text: Text, run: translations.Run) -> None:
-    """Ask for a predicted word and a rival, and draw what each part of the model added for one or the other."""
-    translation = translations.translation_of(key, text, *run)
-    if not chosen_positions(translation):
+@dataclass(frozen=True, kw_only=True)
+class ChosenPair:
+    """What the model chose, and the rival that the visitor compares it with."""
+
+    position: int  # counted from 0; 0 for a label
+    word: str
+    rival: str
+    rival_id: int  # of the token, or the number of the label
+
+
+def why_this_word(key: CheckpointKey, run: Run) -> None:
+    """Ask for a rival of a word or a class, and draw what each part of the model added for one or the other."""
+    found = results.result_of(key, run)
+    if isinstance(found, Classification):
+        chosen, exclusive = ask_for_label(found), not found.several_labels
+    elif chosen_positions(found):
+        chosen, exclusive = ask_for_words(found), True
+    else:
         raise nothing_predicted(loading.config_of(key))
-    position, word, rival = ask_for_words(translation)
-    contributions = analyses.contributions_of(key, text, position, rival.id, *run)
-    draw_contributions(contributions, visible(word), visible(rival.token))
+    contributions = analyses.contributions_of(key, run, chosen.position, chosen.rival_id)
+    draw_contributions(contributions, visible(chosen.word), visible(chosen.rival), exclusive=exclusive)
 
 
-def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, exclusive: bool = True) -> None:
+def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, exclusive: bool) -> None:
     """Draw what each part of the model added to the logit of one word or label over that of another.
 
     Args:
@@ -101,12 +116,17 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
     )
 
 
-def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
-    """Ask for a predicted word and for one of the candidates that it won against.
+def ask_for_label(found: Classification) -> ChosenPair:
+    """Ask for a label that the most probable one is compared with."""
+    labels = [*found.probabilities]
+    rivals = [label for label in labels if label != found.label]
+    settle("rival_label", rivals[0], rivals)
+    rival = st.columns([2.4, 5.4])[0].selectbox(t("Why not"), rivals, key="rival_label")
+    return ChosenPair(position=0, word=found.label, rival=rival, rival_id=labels.index(rival))
 
-    Returns:
-        Its position, counted from 0, the word and the other candidate.
-    """
+
+def ask_for_words(translation: Translation) -> ChosenPair:
+    """Ask for a predicted word and for one of the candidates that it won against."""
     tokens, positions = translation.written or translation.source, chosen_positions(translation)
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
     settle("query", positions[min(2, len(positions) - 1)], positions)
@@ -126,7 +146,7 @@ def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
         format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    return position, words[position], rivals[rival]
+    return ChosenPair(position=position, word=words[position], rival=rivals[rival].token, rival_id=rival)
 
 
 def chosen_positions(translation: Translation) -> list[int]:

@@ -7,12 +7,14 @@ from pathlib import Path
 import streamlit as st
 
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
+from model.inference.run import Run
 from model.inference.translation import Translation
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services import long_analyses
 from viz_app.services.listing import CheckpointKey
+from viz_app.services.results import result_of
 from viz_app.session.page_end import end_page
 from viz_app.widgets.long_work import start_and_wait_for
 
@@ -41,7 +43,7 @@ class History:
         return [result.text if result.finished else f"{result.text} …" for result in self.results]
 
 
-def require_history(key: CheckpointKey, text: str, trained: Translation) -> History:
+def require_history(key: CheckpointKey, text: str) -> History:
     """Run a text through every snapshot, with a progress bar; end the page while the results are missing.
 
     A snapshot that cannot be loaded shows its message and is left out.
@@ -49,7 +51,6 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
     Args:
         key: The key of a checkpoint with snapshots.
         text: The text to translate.
-        trained: Its translation by the trained model.
 
     Raises:
         PageEnded: no snapshot can be loaded, or the visitor stopped the work.
@@ -67,4 +68,5 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
     read = {step: one for step, one in zip(steps, results, strict=True) if isinstance(one, SnapshotResult)}
     if not read:
         end_page()
+    trained = result_of(key, Run(text=text))
     return History(trained=trained, steps=list(read), results=[*read.values(), trained_result(trained)])

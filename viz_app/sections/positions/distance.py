@@ -4,12 +4,12 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.by_distance import weight_by_distance
-from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import N_, t
 from viz_app.figures import positions
 from viz_app.sections.sentiment.review_field import ask_for_review
-from viz_app.services import analyses, classifications
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
@@ -54,8 +54,9 @@ ADDED_ALT = {
 }
 
 
-def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
+def distance_scores(key: CheckpointKey) -> None:
     """Draw the part of the scores that depends only on the distance, for a model with rotary positions."""
+    config = loading.config_of(key)
     section(
         t("The part of a score that depends only on the distance"),
         t(
@@ -83,8 +84,9 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     )
 
 
-def distance_numbers(key: CheckpointKey, config: AnyConfig) -> None:
+def distance_numbers(key: CheckpointKey) -> None:
     """Draw the numbers that a model adds to its scores: the same in every layer of the encoder or the decoder."""
+    config = loading.config_of(key)
     st.markdown(t(NUMBERS[config.model.positional]))
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
@@ -100,12 +102,13 @@ def distance_numbers(key: CheckpointKey, config: AnyConfig) -> None:
         )
 
 
-def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
+def distance_weights(key: CheckpointKey) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
+    config = loading.config_of(key)
     text = ask_for_review(config, height=80)
     if not texts_of(text)[0].strip():
         end_page(t("Type a review above."))
-    reading = classifications.classification_of(key, text)
+    reading = results.classification_of(key, Run(text=text))
     section(
         t("How far each head attends in this text"),
         t(

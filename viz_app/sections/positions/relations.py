@@ -15,7 +15,6 @@ from model.analysis.positions import (
     rotation,
     rotation_error,
 )
-from model.inference.opening import AnyConfig
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures import positions
@@ -55,10 +54,10 @@ NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {"consistent": percent, "
 TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned"), "table": N_("table")}
 
 
-def position_relations(key: CheckpointKey, config: AnyConfig, encoding: Encoding) -> None:
+def position_relations(key: CheckpointKey, encoding: Encoding) -> None:
     """Draw how the positions of an encoding relate to each other."""
     if encoding.kind == "rotary":
-        distance_scores(key, config)
+        distance_scores(key)
     draw_pairs(encoding.table)
     if encoding.has_formula:
         draw_rotation(encoding.table, base=encoding.base)

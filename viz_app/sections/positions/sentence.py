@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
+from model.inference.run import UNTOUCHED, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
 from viz_app.figures import positions
 from viz_app.sections.positions.distance import distance_weights
-from viz_app.services import position_tables, translations
+from viz_app.services import loading, position_tables, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import checkpoint_choice
@@ -27,28 +28,28 @@ from viz_app.widgets.text_notes import doubt_note
 __all__ = ["positions_in_sentence"]
 
 
-def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.float32]) -> None:
+def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
     """Draw what positions do in a sentence of a translator, or in a text that a classifier reads.
 
     Args:
         key: The key of the checkpoint.
-        config: Its configuration.
         own: Its encoding, (max_length, D).
     """
+    config = loading.config_of(key)
     if isinstance(config, ForeignConfig):
         st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
         return
     if config.task != "translation":
-        distance_weights(key, config)
+        distance_weights(key)
         checkpoint_choice.link_to_sentiment()
         return
     if config.model.positional == "rotary":
         st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
         return
     text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
-    doubt_note(key, text)
+    doubt_note(key, Run(text=text))
     draw_encoder_input(key, text, own)
-    compare_orders(key, config, text)
+    compare_orders(key, text)
 
 
 def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
@@ -80,7 +81,7 @@ def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) 
             )
 
 
-def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+def compare_orders(key: CheckpointKey, text: str) -> None:
     """Compare the translations of two word orders, with the encoding and without it."""
     section(
         t("Without the encoding"),
@@ -89,18 +90,18 @@ def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
             "decoder). Differences from the first translation are marked."
         ),
     )
-    other = pick_other_order(config, text)
+    other = pick_other_order(loading.config_of(key), text)
     blind = Intervention(positions=False)
     lines = [
-        (label, translations.translation_of(key, words, intervention=intervention).text)
-        for label, words, intervention in (
-            (t("first order, with the encoding: {text}", text=text), text, translations.UNTOUCHED),
+        (label, results.result_of(key, Run(text=words, changes=changes)).text)
+        for label, words, changes in (
+            (t("first order, with the encoding: {text}", text=text), text, UNTOUCHED),
             (t("first order, without it: {text}", text=text), text, blind),
-            (t("other order, with the encoding: {text}", text=other), other, translations.UNTOUCHED),
+            (t("other order, with the encoding: {text}", text=other), other, UNTOUCHED),
             (t("other order, without it: {text}", text=other), other, blind),
         )
     ]
-    st.html(compared(lines, languages=translations.translation_of(key, text).languages[1:]))
+    st.html(compared(lines, languages=results.result_of(key, Run(text=text)).languages[1:]))
     if lines[1][1] == lines[3][1]:
         st.caption(
             t(

@@ -6,7 +6,7 @@ from model.inference.opening import AnyConfig
 from model.text.pair import Text, texts_of
 from viz_app.content.examples import REVIEWS
 from viz_app.content.translation import t
-from viz_app.services import translations
+from viz_app.services import results
 from viz_app.session.choices import settle
 from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.second_text import separator_in, with_second_text
@@ -22,7 +22,7 @@ def ask_for_review(config: AnyConfig, *, height: int, opening: str = REVIEWS[0])
         t("Type or paste a text") if separator_in(config) else t("Type or paste a film review in English"),
         key="review",
         height=height,
-        max_chars=translations.MAX_CHARACTERS,
+        max_chars=results.MAX_CHARACTERS,
     )
     whole = with_second_text(config, text or "", st.container())
     note_text_too_long_for_link(*texts_of(whole))

@@ -8,11 +8,11 @@ import streamlit as st
 from model.analysis.deletion import Deletion, count_words
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
-from model.text.pair import Text
+from model.inference.run import Run
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, tn
-from viz_app.services import classifications, loading
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.headings import section
@@ -21,9 +21,9 @@ from viz_app.widgets.marked_text import changed_text
 __all__ = ["word_deletion"]
 
 
-def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> None:
+def word_deletion(key: CheckpointKey, run: Run) -> None:
     """Draw how the probability of the class changes without each word."""
-    deletions = classifications.deletions_of(key, text)
+    reading, deletions = results.classification_of(key, run), analyses.deletions_of(key, run)
     if not deletions:
         st.caption(t("Type two or more words to see which of them decide."))
         return
@@ -48,7 +48,7 @@ def word_deletion(key: CheckpointKey, text: Text, reading: Classification) -> No
             key="deletions",
             alt=t("The class of the review without each word"),
         )
-    if left_out := count_words(text) - len(deletions):
+    if left_out := count_words(run.text) - len(deletions):
         st.caption(
             tn(
                 "The review is too long to delete every word. Its last word was not deleted.",

@@ -1,11 +1,12 @@
 """Beam search as a tree of hypotheses."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
+from model.inference.run import Run
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.page_parts import announce
 from viz_app.content.direction import isolated
@@ -13,9 +14,8 @@ from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Forced
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.marked_text import sentence
@@ -26,21 +26,17 @@ __all__ = ["beam_tree"]
 VISIBLE_STEPS = 5  # of a tree, without scrolling
 
 
-def beam_tree(
-    key: CheckpointKey, text: str, forced: Forced, languages: tuple[str, str], setting: DeltaGenerator
-) -> None:
+def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
     """Draw the tree; a click on a hypothesis forces its tokens.
 
     Args:
         key: The key of the checkpoint.
-        text: The source.
-        forced: Tokens that every hypothesis has.
-        languages: The languages of the source and of the translation.
+        run: The run by greedy search. Every hypothesis has its forced tokens.
         setting: The column for the beam size.
     """
     with setting:
         search = beam_search(loading.config_of(key))
-    tree = translations.search_tree_of(key, text, search, forced)
+    tree, languages = results.search_tree_of(key, replace(run, search=search)), results.result_of(key, run).languages
     announce(tree.text, languages=languages)
     st.html(sentence(tree.text, languages[1]) if tree.text else sentence(t("(the model wrote nothing)")))
     caption = t(

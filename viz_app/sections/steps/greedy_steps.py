@@ -4,13 +4,15 @@ from functools import partial
 
 import streamlit as st
 
-from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.inference.translation import Translation
 from viz_app.components.attention_view import step_weights
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
 from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import results
+from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
@@ -23,16 +25,17 @@ __all__ = ["greedy_steps"]
 KINDS_OF_STEPS = ("cross", "decoder")  # their queries are the steps
 
 
-def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGenerator) -> None:
+def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
     """Draw the steps; the visitor can play them, and choose another token at each.
 
     Args:
-        config: The configuration of the checkpoint.
-        translation: The result of greedy search, possibly with forced tokens.
+        key: The key of the checkpoint.
+        run: The run by greedy search, possibly with forced tokens.
         setting: The column for the kind of attention.
     """
+    translation = results.result_of(key, run)
     with setting:
-        kinds = [kind for kind in KINDS_OF_STEPS if kind in config.model.kinds]
+        kinds = [kind for kind in KINDS_OF_STEPS if kind in translation.maps]
         kind = pick_kind(kinds, key="steps_kind")
     settle("guess", False)
     place, switch = st.columns([4, 1], vertical_alignment="center")

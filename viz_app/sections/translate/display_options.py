@@ -2,17 +2,14 @@
 
 import streamlit as st
 
-from model.inference.opening import AnyConfig
-from model.inference.translation import Translation
-from model.text.pair import Text
+from model.inference.run import Run
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.map_choice import why_no_value_norms
-from viz_app.services import analyses
+from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.widgets.explanation import explanation
 
 __all__ = ["display_options"]
@@ -30,34 +27,26 @@ ROLLOUT = N_(
 )
 
 
-def display_options(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
-    """Draw the row.
-
-    Args:
-        key: The key of the checkpoint.
-        config: Its configuration.
-        text: What the visitor typed.
-        run: The search and the forced tokens.
-        translation: The result of this run.
-    """
+def display_options(key: CheckpointKey, run: Run) -> None:
+    """Draw the row."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
-        switches(key, config)
-        how_maps_are_computed(WHEN_READING if config.task == "reading" else WHEN_WRITING)
-        downloads(key, text, run, translation)
+        switches(key)
+        how_maps_are_computed(WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING)
+        downloads(key, run)
 
 
-def switches(key: CheckpointKey, config: AnyConfig) -> None:
+def switches(key: CheckpointKey) -> None:
     st.toggle(
         t("Merge subwords"),
         key="merge",
-        disabled=config.tokenizer.kind == "words",
+        disabled=loading.config_of(key).tokenizer.kind == "words",
         help=t(
             "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
             "for queries."
         ),
     )
     st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
-    no_norms = why_no_value_norms(key, config)
+    no_norms = why_no_value_norms(key)
     st.toggle(
         t("× value norms"),
         key="norms",

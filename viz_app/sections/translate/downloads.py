@@ -6,15 +6,13 @@ from functools import partial
 
 import streamlit as st
 
-from model.inference.translation import Translation
-from model.text.pair import Text
+from model.inference.run import Run
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, t
 from viz_app.export.report import MAX_TOKENS
 from viz_app.sections.translate.report_file import asked_for, html_page
-from viz_app.services import map_files
+from viz_app.services import map_files, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["downloads"]
@@ -36,12 +34,13 @@ FORMATS = (
 )
 
 
-def downloads(key: CheckpointKey, text: Text, run: Run, translation: Translation) -> None:
+def downloads(key: CheckpointKey, run: Run) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
+    translation = results.result_of(key, run)
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(
             t("One HTML file"),
-            partial(html_page, key, text, run, asked_for()),
+            partial(html_page, key, run, asked_for()),
             "headlight.html",
             "text/html",
             description=t(
@@ -56,7 +55,7 @@ def downloads(key: CheckpointKey, text: Text, run: Run, translation: Translation
         for form in FORMATS:
             file_button(
                 form.name.upper(),
-                partial(map_files.map_file, form.name, key, text, *run),
+                partial(map_files.map_file, form.name, key, run),
                 f"headlight-maps.{form.name}",
                 form.mime,
                 description=t(form.description),

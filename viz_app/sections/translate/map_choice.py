@@ -8,8 +8,7 @@ import streamlit as st
 
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig
-from model.inference.translation import Translation
-from model.text.pair import Text
+from model.inference.run import Run
 from viz_app.components.attention_view import (
     AttentionView,
     ChosenMap,
@@ -20,9 +19,8 @@ from viz_app.components.attention_view import (
 )
 from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import head_analyses
+from viz_app.services import head_analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.widgets.head_picker import (
     Aggregate,
@@ -67,20 +65,18 @@ class MapChoice:
         return not (self.merged or self.without_special or self.weighted)
 
 
-def choose_map(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> MapChoice:
+def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head.
 
     Args:
-        key: The key of the checkpoint.
-        config: Its configuration, with at least one kind of attention.
-        text: What the visitor typed.
-        run: The search and the forced tokens.
-        translation: The result of this run.
+        key: The key of a checkpoint with at least one kind of attention.
+        run: The run.
     """
+    config, translation = loading.config_of(key), results.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
     for option in OPTIONS:
         settle(option, False)
-    weighted = st.session_state["norms"] and not why_no_value_norms(key, config)
+    weighted = st.session_state["norms"] and not why_no_value_norms(key)
     with kind_column:
         kind = pick_kind(config.model.kinds)
     settle("view", "heatmaps", VIEWS)
@@ -88,7 +84,7 @@ def choose_map(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, tran
         t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
     )
     tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
-    norms = head_analyses.value_norms_of(key, text, *run) if weighted else None
+    norms = head_analyses.value_norms_of(key, run) if weighted else None
     maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
     layer, head = choose_head(head_column, config, maps)
     rolled = view(with_rollout(translation), kind, **tokens) if head == "rollout" else None
@@ -115,8 +111,8 @@ def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) 
     return layer, head
 
 
-def why_no_value_norms(key: CheckpointKey, config: AnyConfig) -> str:
+def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
-    if isinstance(config.model, RecurrentConfig):
+    if isinstance(loading.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
     return worded(head_analyses.why_no_norms(key))

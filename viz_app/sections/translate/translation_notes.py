@@ -4,15 +4,15 @@ import streamlit as st
 
 from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.inference.translation import Translation
-from model.text.pair import Text, texts_of
+from model.text.pair import texts_of
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.sections.translate.generation_note import generation_note
-from viz_app.services import translations
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.second_text import PAIR_CUT
 
@@ -29,32 +29,25 @@ CUT = {
 MOST_LEFT_OUT = 20  # parts of a text that a note names
 
 
-def translation_notes(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
-    """Draw all notes that apply.
-
-    Args:
-        key: The key of the checkpoint.
-        config: Its configuration.
-        text: What the visitor typed.
-        run: The search and the forced tokens.
-        translation: The result of this run.
-    """
+def translation_notes(key: CheckpointKey, run: Run) -> None:
+    """Draw all notes that apply."""
+    config, translation = loading.config_of(key), results.result_of(key, run)
     # Notes come and go. In a container, they do not move what follows, which the browser would build again.
     with st.container():
         if run.forced:
-            forced_words_note(key, text, run.forced)
+            forced_words_note(key, run)
         if finding := finding_in_run(translation):
             st.warning(plain(worded(finding)))
         generation_note(config)
-        if (longest := max(map(len, texts_of(text)))) > translations.MAX_CHARACTERS:
+        if (longest := max(map(len, texts_of(run.text)))) > results.MAX_CHARACTERS:
             st.warning(
                 t(
                     "The text has {n} characters. Only the first {limit} were read.",
                     n=decimal(longest),
-                    limit=decimal(translations.MAX_CHARACTERS),
+                    limit=decimal(results.MAX_CHARACTERS),
                 )
             )
-        if left_out := translations.left_out_of(key, text):
+        if left_out := results.left_out_of(key, run.text):
             parts = plain(joined([f"“{part}”" for part in left_out[:MOST_LEFT_OUT]]))
             st.warning(t("The vocabulary of this model does not have {parts}. This was left out.", parts=parts))
         if translation.dropped:

@@ -6,15 +6,13 @@ from contextlib import suppress
 import streamlit as st
 
 from model.config.section import ConfigError
-from model.inference.opening import AnyConfig
+from model.inference.run import Run
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from model.text.pair import Text
 from viz_app.components.page_parts import announce
 from viz_app.content.translation import t
-from viz_app.services import analyses
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.chips import rows_of_chips
@@ -23,19 +21,12 @@ from viz_app.widgets.marked_text import sentence
 __all__ = ["token_rows", "written_text"]
 
 
-def written_text(key: CheckpointKey, config: AnyConfig, text: Text, run: Run, translation: Translation) -> None:
-    """Draw the tokens as chips, and the written text below them.
-
-    Args:
-        key: The key of the checkpoint.
-        config: Its configuration.
-        text: What the visitor typed.
-        run: The search and the forced tokens.
-        translation: The result of this run.
-    """
+def written_text(key: CheckpointKey, run: Run) -> None:
+    """Draw the tokens as chips, and the written text below them."""
+    config, translation = loading.config_of(key), results.result_of(key, run)
     if translation.text:
         add_fact(t("Translation") if config.task == "translation" else t("Text"), translation.text)
-    shares = source_shares(key, text, run)
+    shares = source_shares(key, run)
     html = rows_of_chips(
         token_rows(translation),
         languages=translation.languages,
@@ -60,14 +51,13 @@ def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
     return {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 
 
-def source_shares(key: CheckpointKey, text: Text, run: Run) -> list[float]:
+def source_shares(key: CheckpointKey, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
     settle("shares", False)
     if not st.session_state["shares"] or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
-        translation, influence = analyses.influence_of(key, text, *run)
-        given = translation.prompt_length
-        shares: list[float] = influence.given(given)[given:].tolist()
+        given = results.result_of(key, run).prompt_length
+        shares: list[float] = analyses.influence_of(key, run).given(given)[given:].tolist()
         return shares
     return []
