@@ -17,6 +17,7 @@ from torch import Tensor
 from benchmarks.reference import Peer, machine, medians, with_weights_of
 from model.checkpoints.checkpoint import ready
 from model.config.model import ModelConfig
+from model.decoding.decoder_state import SearchInput
 from model.decoding.greedy import greedy
 from model.decoding.search import finish
 from model.network.transformer import Transformer
@@ -42,7 +43,8 @@ def rerun(peer: Peer, source: Tensor, length: int) -> list[int]:
 
 
 def cached(model: Transformer, source: Tensor, length: int) -> list[int]:
-    _, hypotheses = finish(greedy(model, source, specials=Specials(bos=2, eos=3, banned=BANNED), limit=length))
+    specials = Specials(bos=2, eos=3, banned=BANNED)
+    _, hypotheses = finish(greedy(model, SearchInput(sources=source.tolist(), specials=specials, limit=length)))
     return list(hypotheses[0].ids)
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from benchmarks.reference import machine
 from model.config.model import ModelConfig
 from model.corpora.batch import pad
+from model.decoding.decoder_state import SearchInput
 from model.decoding.greedy import greedy
 from model.decoding.search import finish
 from model.inference.translation import AttentionMaps, attention_maps
@@ -45,7 +46,7 @@ def measure(length: int) -> tuple[int, int]:
     model = Transformer(config).eval()
     rng = random.Random(0)
     source = pad([[rng.randrange(4, WORDS) for _ in range(length)]])
-    finish(greedy(model, source, specials=SPECIALS, limit=length), keep_steps=False)
+    finish(greedy(model, given(source, length)), keep_steps=False)
     traced(model, source[:, :8], 8)
     reset()
     before = high_water()
@@ -53,9 +54,13 @@ def measure(length: int) -> tuple[int, int]:
     return high_water() - before, sum(array.nbytes for array in maps.values())
 
 
+def given(source: Tensor, length: int) -> SearchInput:
+    return SearchInput(sources=source.tolist(), specials=SPECIALS, limit=length)
+
+
 def traced(model: Transformer, source: Tensor, length: int) -> AttentionMaps:
     with tracing(record=("*.weights",)) as trace:
-        _, hypotheses = finish(greedy(model, source, specials=SPECIALS, limit=length), keep_steps=False)
+        _, hypotheses = finish(greedy(model, given(source, length)), keep_steps=False)
     return attention_maps(trace, model, hypotheses[0].rows)
 
 

@@ -3,6 +3,7 @@
 Weights are saved in half precision. Computation uses single precision.
 """
 
+import copy
 import json
 import os
 import re
@@ -19,8 +20,6 @@ from model.config.model import (
     VOCAB_SIZES,
     AnyModelConfig,
     ClassifierConfig,
-    ModelConfig,
-    RecurrentConfig,
     config_class,
 )
 from model.config.run import TrainConfig
@@ -215,11 +214,10 @@ def at_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     Raises:
         CheckpointError: the weights are missing, damaged, or belong to another model.
     """
-    sizes = checkpoint.config.model
-    assert isinstance(sizes, ModelConfig | RecurrentConfig)
-    model = make_translator(sizes, pad_id=PAD_ID)
+    model = copy.deepcopy(checkpoint.model)  # a new model would draw random weights first
+    assert isinstance(model, nn.Module)
     load_weights(weights, model)
-    return replace(checkpoint, model=ready(model, "cpu"))
+    return replace(checkpoint, model=model.to("cpu"))
 
 
 def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None = None) -> Checkpoint:

@@ -6,55 +6,36 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from model.config.search import EarlyStopping
-from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
+from model.config.search import EarlyStopping, SearchConfig
+from model.decoding.decoder_state import DecoderState, SearchInput
 from model.decoding.search import Branch, Fate, Hypothesis, Search, Step
 from model.network.protocols import Writes
-from model.text.vocab import Specials
 
 __all__ = ["beam"]
 
 
 @torch.inference_mode()
-def beam(
-    model: Writes,
-    source: Tensor,
-    *,
-    specials: Specials,
-    size: int,
-    length_penalty: float = 1.0,
-    early_stopping: EarlyStopping = "always",
-    forced: Mapping[int, int] = NOTHING_FORCED,
-    limit: int | None = None,
-    prompt_length: int = 0,
-) -> Search:
-    """Keep the `size` most probable hypotheses of each sentence, at least until as many have ended.
+def beam(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
+    """Keep the `beam_size` most probable hypotheses of each sentence, at least until as many have ended.
 
     Args:
         model: In evaluation mode.
-        source: Token ids (B, S), padded.
-        specials: The ids that start, end or never appear.
-        size: Width of the beam; 1 is greedy search.
-        length_penalty: See `Hypothesis.score`.
-        early_stopping: When to stop after `size` hypotheses have ended, with the library's rules (`early_stopping` of
-            `transformers`): "always", "unlikely" where the best other one would not be among them if it ended now, or
-            "never" before its best possible score is too low.
-        forced: See `greedy`.
-        limit: See `greedy`.
-        prompt_length: See `greedy`.
+        start: The input of the search.
+        search: Of these settings, a `beam_size` of 1 is greedy search. `early_stopping` decides when to stop after
+            `beam_size` hypotheses have ended, with the library's rules (`early_stopping` of `transformers`): "always",
+            "unlikely" where the best other one would not be among them if it ended now, or "never" before its best
+            possible score is too low.
 
     Returns:
         For each sentence, the hypothesis with the best score. It has ended, or the limit has cut it.
     """
-    decoder = DecoderState(
-        model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length, normalized=True
-    )
-    stopping = Stopping(early=early_stopping, size=size, length_penalty=length_penalty)
-    done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
+    decoder, size = DecoderState(model, start, normalized=True), search.beam_size
+    stopping = Stopping(early=search.early_stopping, size=size, length_penalty=search.length_penalty)
+    done: list[list[Hypothesis]] = [[] for _ in start.sources]
     # Sentence → its hypotheses that still grow. The rows of the next pass follow this order.
-    growing = {sentence: [decoder.start] for sentence in range(source.size(0))}
+    growing = {sentence: [decoder.empty] for sentence in range(len(done))}
     while growing:
-        newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
+        newest = [h.ids[-1] if h.ids else decoder.bos for prefixes in growing.values() for h in prefixes]
         scores, step = decoder.advance(newest)
         branches: list[Branch] = []
         kept: dict[int, list[Hypothesis]] = {}
@@ -74,7 +55,7 @@ def beam(
         if growing:
             rows = [hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes]
             decoder.select(rows, same_source=sentence_per_row(growing) == sentence_per_row(before))
-    return [max(ended, key=lambda h: h.score(length_penalty)) for ended in done]
+    return [max(ended, key=lambda h: h.score(search.length_penalty)) for ended in done]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,73 +2,72 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from model.corpora.batch import pad
 from model.decoding.ruled_rows import RuledRows
 from model.decoding.search import Hypothesis, Step
 from model.network.protocols import Writes
-from model.text.vocab import Specials
+from model.text.vocab import OURS, Specials
 
-__all__ = ["NOTHING_FORCED", "DecoderState", "forced_prefix", "length_limit", "without_padding"]
+__all__ = ["NOTHING_FORCED", "DecoderState", "SearchInput", "forced_prefix", "length_limit", "without_padding"]
 
 NOTHING_FORCED: Mapping[int, int] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchInput:
+    """The input of a search over a batch of sources."""
+
+    sources: Sequence[Sequence[int]]  # the token ids of each source
+    specials: Specials = OURS  # the ids that start, end or never appear
+    forced: Mapping[int, int] = field(default_factory=dict)  # position → token that every sentence has there
+    limit: int | None = None  # the most tokens to write; by default `length_limit`. Forced ones are written beyond it
+    prompt_length: int = 0  # how many of the first forced tokens are a prompt; see `Hypothesis.log_prob`
+    dropped: int = 0  # tokens of the text that did not fit into the model's positions
 
 
 class DecoderState:
     """A model that is searched, with everything that changes from pass to pass."""
 
-    def __init__(
-        self,
-        model: Writes,
-        source: Tensor,
-        *,
-        specials: Specials,
-        forced: Mapping[int, int] = NOTHING_FORCED,
-        limit: int | None = None,
-        prompt_length: int = 0,
-        normalized: bool = False,
-    ) -> None:
-        """Encode the source and read the forced prefix.
+    def __init__(self, model: Writes, start: SearchInput, *, normalized: bool = False) -> None:
+        """Encode the sources and read the forced prefix.
 
         Args:
             model: In evaluation mode.
-            source: Token ids (B, S), padded.
-            specials: The ids that start, end or never appear.
-            forced: Position → token that is written there, in every sentence of the batch.
-            limit: The most tokens to write; by default `length_limit`. Forced tokens are written beyond it.
-            prompt_length: How many of the first forced tokens are a prompt.
+            start: The input of the search.
             normalized: Whether the model's rules change log-probabilities or logits. It is the same for most rules.
         """
-        self.model = model
-        self.start = Hypothesis(prompt_length=prompt_length)
+        self.model, self.forced, specials = model, start.forced, start.specials
+        self.empty = Hypothesis(prompt_length=start.prompt_length)
+        source = pad(start.sources, pad_id=model.pad_id, device=model.device)  # (B, S)
         self.memory, mask = model.encode(source)
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
         self.cache = model.start_cache()
         self.length = 0  # how many tokens the search has read
-        self.first = specials.first
+        self.bos, self.first = specials.bos, specials.first
         self.eos, self.end_ids = specials.eos, {specials.eos, *specials.more_ends}
-        self.last_forced = max(forced, default=-1)
+        self.last_forced = max(self.forced, default=-1)
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
-        self.forced = forced
         lengths = (source != model.pad_id).sum(dim=1).tolist()
         max_length = model.config.max_length
         forced_length = min(self.last_forced + 1, max_length)
         usual = [length_limit(length, max_length, fewest=specials.fewest) for length in lengths]
-        self.limits = [max(min(limit or most, max_length), forced_length) for most in usual]
+        self.limits = [max(min(start.limit or most, max_length), forced_length) for most in usual]
         self.normalized = normalized
         self.ruled: RuledRows | None = None
         if specials.rules:
             self.ruled = RuledRows(
                 [
-                    specials.rules.for_text(ids, given=prompt_length + 1, limit=most, device=self.memory.device)
+                    specials.rules.for_text(ids, given=start.prompt_length + 1, limit=most, device=self.memory.device)
                     for ids, most in zip(without_padding(source, model.pad_id), self.limits, strict=True)
                 ]
             )
-        prefix = forced_prefix(model, specials, forced)[: max(self.limits)]
-        self.ahead = self.read_ahead(prefix, specials.bos)
+        self.ahead = self.read_ahead(forced_prefix(model, start)[: max(self.limits)])
 
     def advance(self, tokens: Sequence[int]) -> tuple[Tensor, Step]:
         """One pass of the decoder.
@@ -113,18 +112,18 @@ class DecoderState:
         ids = torch.tensor(tokens, device=self.memory.device)
         return self.model.decode(ids, self.memory, self.mask, cache=self.cache).float()
 
-    def read_ahead(self, prefix: Sequence[int], bos: int) -> Tensor:
+    def read_ahead(self, prefix: Sequence[int]) -> Tensor:
         """Read a forced prefix, without its last token, in one pass: log-probabilities (R, N, V), without one N = 0."""
         if not prefix:
             return self.memory.new_empty(len(self.limits), 0, 0)
-        return self.read_logits([[bos, *prefix[:-1]] for _ in self.limits]).log_softmax(dim=-1)
+        return self.read_logits([[self.bos, *prefix[:-1]] for _ in self.limits]).log_softmax(dim=-1)
 
     def ends(self, token: int) -> bool:
         """Whether this token of the latest pass ends the text.
 
         A forced token ends it only at the last forced place, and a token of the prompt never does.
         """
-        return token in self.end_ids and self.length > max(self.last_forced, self.start.prompt_length)
+        return token in self.end_ids and self.length > max(self.last_forced, self.empty.prompt_length)
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         """Take these rows of the batch for the next pass.
@@ -144,12 +143,12 @@ class DecoderState:
             self.mask = None if self.mask is None else self.mask[index]
 
 
-def forced_prefix(model: Writes, specials: Specials, forced: Mapping[int, int]) -> list[int]:
+def forced_prefix(model: Writes, start: SearchInput) -> list[int]:
     """The forced tokens from the first position up to the first gap, for a model that can read them in one pass."""
-    if not model.reads_ahead or specials.first is not None:
+    if not model.reads_ahead or start.specials.first is not None:
         return []
-    positions = itertools.takewhile(forced.__contains__, itertools.count())
-    return [forced[position] for position in positions]
+    positions = itertools.takewhile(start.forced.__contains__, itertools.count())
+    return [start.forced[position] for position in positions]
 
 
 def length_limit(source_length: int, max_length: int, *, fewest: int = 0) -> int:

@@ -1,15 +1,13 @@
 """Sampling: each token is drawn at random, from a distribution that may be sharpened and cut."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
-from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
+from model.config.search import SearchConfig
+from model.decoding.decoder_state import DecoderState, SearchInput
 from model.decoding.greedy import write_one_by_one
 from model.decoding.search import Search
 from model.network.protocols import Writes
-from model.text.vocab import Specials
 
 __all__ = ["filter_log_probs", "sample"]
 
@@ -40,46 +38,26 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
 
 
 @torch.inference_mode()
-def sample(
-    model: Writes,
-    source: Tensor,
-    *,
-    specials: Specials,
-    seed: int,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    forced: Mapping[int, int] = NOTHING_FORCED,
-    limit: int | None = None,
-    prompt_length: int = 0,
-) -> Search:
+def sample(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
     """Draw each token at random.
 
     The same seed draws the same translation, whatever other sentences are in the batch.
 
     Args:
         model: In evaluation mode.
-        source: Token ids (B, S), padded.
-        specials: The ids that start, end or never appear.
-        seed: Of the random numbers.
-        temperature: See `filter_log_probs`.
-        top_k: See `filter_log_probs`.
-        top_p: See `filter_log_probs`.
-        forced: See `greedy`.
-        limit: See `greedy`.
-        prompt_length: See `greedy`.
+        start: The input of the search.
+        search: The seed of the random numbers, and the settings of `filter_log_probs`.
 
     Returns:
         One hypothesis per sentence. Its log-probabilities are the model's own, before rules, temperature and filters.
     """
-    decoder = DecoderState(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
-    generators = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
+    generators = [torch.Generator().manual_seed(search.seed) for _ in start.sources]
 
     def draw(scores: Tensor) -> list[int]:
-        probabilities = filter_log_probs(scores, temperature=temperature, top_k=top_k, top_p=top_p).exp().cpu()
+        kept = filter_log_probs(scores, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p)
         return [
             int(torch.multinomial(row, 1, generator=generator))
-            for row, generator in zip(probabilities, generators, strict=True)
+            for row, generator in zip(kept.exp().cpu(), generators, strict=True)
         ]
 
-    return (yield from write_one_by_one(decoder, specials.bos, draw))
+    return (yield from write_one_by_one(DecoderState(model, start), draw))

@@ -32,7 +32,7 @@ from model.foreign.known_config import read_known_config
 from model.inference.classify import classify
 from model.inference.findings import finding_in_model
 from model.inference.reading import record_reading
-from model.inference.searching import search_from, search_input
+from model.inference.searching import search_input, start_search
 from model.network.protocols import Writes
 from model.safety.errors import first_line
 from model.safety.folder_files import checkpoint_folder, require_whole_files, unused_files
@@ -174,7 +174,7 @@ def examined(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | Clas
                 classify(checkpoint, text)
             elif isinstance(checkpoint.model, Writes):
                 start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
-                finish(search_from(start, checkpoint.model, SearchConfig()))
+                finish(start_search(checkpoint.model, start, SearchConfig()))
             else:
                 record_reading(checkpoint, text)
     assert isinstance(checkpoint.model, nn.Module)

@@ -7,7 +7,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.decoding.search import Branch, Fate, Step, finish
-from model.inference.searching import require_writing, search_from, search_input, written_ids
+from model.inference.searching import require_writing, search_input, start_search, written_ids
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
@@ -52,14 +52,14 @@ def search_tree(
         checkpoint: A loaded checkpoint; never changed.
         text: Any text.
         search: With the method "beam".
-        forced: See `greedy`.
+        forced: See `SearchInput`.
 
     Raises:
         ConfigError: the model writes nothing.
     """
     model, tokenizers = require_writing(checkpoint), checkpoint.tokenizers
     start = search_input(model, tokenizers, text, forced)
-    steps, (winner, *_) = finish(search_from(start, model, search))
+    steps, (winner, *_) = finish(start_search(model, start, search))
     branches = with_parents(steps)
     best = path_of_winner(branches, winner.ids)
     names = tokenizers.target.tokens([branch.token for _, _, branch in branches])

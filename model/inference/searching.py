@@ -1,18 +1,17 @@
 """From texts to hypotheses: prepares the input of a search and runs it. Nothing is recorded."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from model.checkpoints.checkpoint import CheckpointConfig, Loaded
 from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.beam import beam
-from model.decoding.decoder_state import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED, SearchInput
 from model.decoding.greedy import greedy
 from model.decoding.sampling import sample
 from model.decoding.search import Hypothesis, Search, finish
-from model.inference.padding import padded_for
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text
 from model.text.tokenizers import TokenizerPair
@@ -20,12 +19,10 @@ from model.text.vocab import OURS, Specials
 
 __all__ = [
     "GREEDY",
-    "SearchInput",
     "best_hypotheses",
     "forced_ids",
     "greedy_ids",
     "require_writing",
-    "search_from",
     "search_input",
     "source_ids",
     "start_search",
@@ -50,18 +47,6 @@ def source_ids(tokenizers: TokenizerPair, text: Text, max_length: int) -> tuple[
     return [*whole, *specials.fill[len(whole) :]] or [specials.bos], encoding.dropped + len(ids) - len(kept)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchInput:
-    """The input of a search over one text."""
-
-    source: Sequence[int]  # token ids
-    specials: Specials
-    forced: Mapping[int, int]  # position → token
-    limit: int | None  # the most tokens to write; None for the default of the search
-    dropped: int  # tokens of the text that did not fit into the model's positions
-    prompt_length: int = 0  # how many of the first written tokens are the prompt
-
-
 def search_input(
     model: Writes,
     tokenizers: TokenizerPair,
@@ -78,18 +63,18 @@ def search_input(
         model: In evaluation mode.
         tokenizers: Of the model.
         text: Any text.
-        forced: See `greedy`.
+        forced: See `SearchInput`.
         limit: The most tokens to write, not counting a prompt; by default `length_limit`, or `Specials.new_tokens`.
     """
     max_length = model.config.max_length
     if model.task != "continuation":
         ids, dropped = source_ids(tokenizers, text, max_length)
-        return SearchInput(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
+        return SearchInput(sources=[ids], specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
     continuation_length = min(tokenizers.specials.new_tokens, max_length // 2)
     ids, dropped = source_ids(tokenizers, text, max_length - continuation_length)
     prompt = dict(enumerate(ids[1:]))
     return SearchInput(
-        source=ids,
+        sources=[ids],
         specials=replace(tokenizers.specials, bos=ids[0]),
         forced={**forced, **prompt},
         limit=len(prompt) + (limit or continuation_length),
@@ -118,54 +103,17 @@ def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
     return dict(enumerate((*first, *tokenizers.target.encode(text).ids, specials.eos)))
 
 
-def start_search(
-    model: Writes,
-    ids: Sequence[Sequence[int]],
-    search: SearchConfig,
-    forced: Mapping[int, int] = NOTHING_FORCED,
-    *,
-    specials: Specials = OURS,
-    limit: int | None = None,
-    prompt_length: int = 0,
-) -> Search:
-    """Create the search that the settings choose, over a batch of source ids. It starts with the first `next`.
+def start_search(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
+    """Create the search that the settings choose. It starts with the first `next`.
 
     Args:
         model: In evaluation mode.
-        ids: The token ids of each source.
+        start: The input of the search.
         search: The method and its settings.
-        forced: See `greedy`.
-        specials: The ids that start, end or never appear.
-        limit: See `greedy`.
-        prompt_length: See `greedy`.
     """
-    source = padded_for(model, ids)
     if search.method == "sample":
-        return sample(
-            model,
-            source,
-            specials=specials,
-            seed=search.seed,
-            temperature=search.temperature,
-            top_k=search.top_k,
-            top_p=search.top_p,
-            forced=forced,
-            limit=limit,
-            prompt_length=prompt_length,
-        )
-    if search.method == "beam":
-        return beam(
-            model,
-            source,
-            specials=specials,
-            size=search.beam_size,
-            length_penalty=search.length_penalty,
-            early_stopping=search.early_stopping,
-            forced=forced,
-            limit=limit,
-            prompt_length=prompt_length,
-        )
-    return greedy(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
+        return sample(model, start, search)
+    return beam(model, start, search) if search.method == "beam" else greedy(model, start)
 
 
 def with_model_settings(search: SearchConfig, config: CheckpointConfig | ForeignConfig) -> SearchConfig:
@@ -179,19 +127,6 @@ def with_model_settings(search: SearchConfig, config: CheckpointConfig | Foreign
         return search
     found = config.generation
     return replace(search, length_penalty=found.length_penalty, early_stopping=found.early_stopping)
-
-
-def search_from(start: SearchInput, model: Writes, search: SearchConfig) -> Search:
-    """Create the search that the settings choose, over one prepared text. It starts with the first `next`."""
-    return start_search(
-        model,
-        [start.source],
-        search,
-        start.forced,
-        specials=start.specials,
-        limit=start.limit,
-        prompt_length=start.prompt_length,
-    )
 
 
 def best_hypotheses(
@@ -226,9 +161,8 @@ def best_hypotheses(
     done: list[Hypothesis | None] = [None] * len(lines)
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
-        _, hypotheses = finish(
-            start_search(model, [ids[i] for i in chosen], search, specials=tokenizers.specials), keep_steps=False
-        )
+        batch = SearchInput(sources=[ids[i] for i in chosen], specials=tokenizers.specials)
+        _, hypotheses = finish(start_search(model, batch, search), keep_steps=False)
         for i, hypothesis in zip(chosen, hypotheses, strict=True):
             done[i] = hypothesis
     return done
@@ -249,5 +183,6 @@ def greedy_ids(model: Writes, sources: Sequence[Sequence[int]], *, specials: Spe
     """
     if not sources:
         return []
-    _, hypotheses = finish(start_search(model, sources, GREEDY, specials=specials), keep_steps=False)
+    start = SearchInput(sources=sources, specials=specials)
+    _, hypotheses = finish(start_search(model, start, GREEDY), keep_steps=False)
     return [hypothesis.ids for hypothesis in hypotheses]

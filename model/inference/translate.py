@@ -7,15 +7,14 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED, forced_prefix, length_limit
+from model.decoding.decoder_state import NOTHING_FORCED, SearchInput, forced_prefix, length_limit
 from model.decoding.search import Hypothesis, Search, finish
 from model.inference.reading import record_reading
 from model.inference.searching import (
     GREEDY,
-    SearchInput,
     best_hypotheses,
-    search_from,
     search_input,
+    start_search,
     written_ids,
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
@@ -122,7 +121,7 @@ def search_text(
 ) -> tuple[str, bool]:
     """As `greedy_text`, with any search and without a checkpoint."""
     start = search_input(model, tokenizers, text, forced, limit=limit)
-    _, (hypothesis, *_) = finish(search_from(start, model, search), keep_steps=False)
+    _, (hypothesis, *_) = finish(start_search(model, start, search), keep_steps=False)
     return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished
 
 
@@ -167,10 +166,10 @@ def record_translation(
         )
     start = search_input(model, tokenizers, text, forced)
     with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
-        steps, (hypothesis, *_) = finish(reported(search_from(start, model, search), start, model, report))
+        steps, (hypothesis, *_) = finish(reported(start_search(model, start, search), start, model, report))
     written = written_tokens(tokenizers, hypothesis, steps)
     rows = row_per_pass(model, start, hypothesis)
-    source = source_tokens(tokenizers, tokenizers.source.encode(text), start.source)
+    source = source_tokens(tokenizers, tokenizers.source.encode(text), start.sources[0])
     continues = model.task == "continuation"
     translation = Translation(
         text=decode_hypothesis(model, tokenizers, start, hypothesis),
@@ -190,7 +189,7 @@ def record_translation(
 
 def reported(search: Search, start: SearchInput, model: Writes, report: Report) -> Search:
     """The same search, which reports each token after the prompt."""
-    usual = length_limit(len(start.source), model.config.max_length, fewest=start.specials.fewest)
+    usual = length_limit(len(start.sources[0]), model.config.max_length, fewest=start.specials.fewest)
     most = (start.limit or usual) - start.prompt_length
     done = -start.prompt_length
     while True:
@@ -204,6 +203,6 @@ def reported(search: Search, start: SearchInput, model: Writes, report: Report) 
 
 def row_per_pass(model: Writes, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:
     """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prompt or prefix."""
-    prefix_length = len(forced_prefix(model, start.specials, start.forced))
+    prefix_length = len(forced_prefix(model, start))
     first_pass = start.prompt_length + 1 if start.prompt_length else max(prefix_length, 1)
     return (*hypothesis.rows[:1], *hypothesis.rows[first_pass:])

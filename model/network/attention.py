@@ -32,13 +32,13 @@ def attention_weights(masked_scores: Tensor, sinks: Tensor | None = None) -> Ten
 
     Args:
         masked_scores: (B, H, T, S), minus infinity where masked.
-        sinks: One learned score for each head, (H,), or for each head of each batch row, (B, H); more rows are left
-            out. It takes part in the softmax like the score of one more key without a value (gpt-oss, OpenAI 2025,
-            section 2.3; Xiao et al. 2024). Then a row sums to less than 1: the rest is the share of the sink.
+        sinks: One learned score for each head, (H,). It takes part in the softmax like the score of one more key
+            without a value (gpt-oss, OpenAI 2025, section 2.3; Xiao et al. 2024). Then a row sums to less than 1: the
+            rest is the share of the sink.
     """
     if sinks is not None:
         batch, heads, queries, _ = masked_scores.shape
-        sink = sinks.to(masked_scores.dtype).view(-1, heads, 1, 1)[:batch].expand(batch, heads, queries, 1)
+        sink = sinks.to(masked_scores.dtype)[:, None, None].expand(batch, heads, queries, 1)
         return torch.cat([masked_scores, sink], dim=-1).softmax(dim=-1)[..., :-1]  # step: weights
     # Without any key the softmax is 0/0. In all other rows this changes nothing: masked weights are 0 already.
     return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)  # step: weights
@@ -128,9 +128,9 @@ class MultiHeadAttention(nn.Module):
         elif memory is None:
             keys, values = cache.append(*self.keys_and_values(x, offset))
         else:
-            keys, values = cache.once(partial(self.keys_and_values, memory), x.size(0))
+            keys, values = cache.once(partial(self.keys_and_values, memory))
         keys, values = self.for_each_head(keys), self.for_each_head(values)  # (B, H, S, K)
-        bias = self.distance_bias(queries, keys, offset)  # (1 or B, H, T, S)
+        bias = self.distance_bias(queries, keys, offset)  # (1, H, T, S)
         attend = self.written_out if self.needs_steps or active_trace() is not None else self.fused
         heads = attend(queries, keys, values, mask, bias)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
@@ -156,11 +156,11 @@ class MultiHeadAttention(nn.Module):
         return for_heads(x, self.num_heads)
 
     def distance_bias(self, queries: Tensor, keys: Tensor, offset: int = 0) -> Tensor | None:
-        """What is added to the scores for the distances, (1 or B, H, T, S); see `DistanceBias.forward`."""
+        """What is added to the scores for the distances, (1, H, T, S); see `DistanceBias.forward`."""
         if not isinstance(self.positions, DistanceBias):
             return None
-        found: Tensor = self.positions(queries.size(2), keys.size(2), offset=offset)
-        return found[: queries.size(0)]  # of stacked models, those of these batch rows
+        bias: Tensor = self.positions(queries.size(2), keys.size(2), offset=offset)
+        return bias
 
     def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
         """Rotate queries or keys (B, H, T, K) by their positions, if the positions are rotary.

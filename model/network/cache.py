@@ -16,8 +16,6 @@ class KeyValue:
 
     Where heads share keys and values, each is kept once, (B, G, S, K). A trace needs them for each head, because an
     edit may change only some heads. Then the cache has them for each head from its first traced step.
-
-    A step may have fewer batch rows. It then uses the first rows, and the other rows keep their contents.
     """
 
     def __init__(self) -> None:
@@ -39,16 +37,15 @@ class KeyValue:
             # Doubling keeps the cost per token constant.
             room = max(2 * self.length, 32) - self._keys.size(2)
             self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
-        rows = keys.size(0)
-        self._keys[:rows, :, start : self.length] = keys
-        self._values[:rows, :, start : self.length] = values
-        return self._keys[:rows, :, : self.length], self._values[:rows, :, : self.length]
+        self._keys[:, :, start : self.length] = keys
+        self._values[:, :, start : self.length] = values
+        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
-    def once(self, compute: Callable[[], tuple[Tensor, Tensor]], rows: int) -> tuple[Tensor, Tensor]:
-        """Call `compute` only the first time, and return the first `rows` rows of its keys and values."""
+    def once(self, compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """Call `compute` only the first time, and return its keys and values."""
         if self._keys is None or self._values is None:
             self._keys, self._values = compute()
-        return self._keys[:rows], self._values[:rows]
+        return self._keys, self._values
 
     def select(self, rows: Tensor) -> None:
         """Keep the given batch rows, in the given order (a row may be kept more than once)."""
@@ -74,12 +71,7 @@ class DecoderCache:
         """Target positions that have been decoded."""
         return self.self_attention[0].length
 
-    def rewind(self, length: int) -> None:
-        """Continue from an earlier target position. Later positions stay until a step overwrites them."""
-        for cache in self.self_attention:
-            cache.length = length
-
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder the hypotheses of a beam search, see `Cache.select`."""
+        """Keep and reorder the hypotheses of a beam search, see `KeyValue.select`."""
         for cache in self.self_attention if same_source else self.self_attention + self.cross_attention:
             cache.select(rows)

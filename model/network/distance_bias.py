@@ -30,7 +30,7 @@ class DistanceBias(nn.Module):
             distances: Position of the key − position of the query, of any shape (…).
 
         Returns:
-            (1, H, …), or (N, H, …) where N models are stacked.
+            (1, H, …).
         """
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class DistanceBias(nn.Module):
             offset: Positions that are already in the cache.
 
         Returns:
-            (1, H, T, S), or (N, H, T, S) where N models are stacked.
+            (1, H, T, S).
         """
         read = torch.arange(keys, device=self.device)
         places = torch.arange(offset, offset + queries, device=self.device)
@@ -88,9 +88,8 @@ class BucketedBias(DistanceBias):
         return self.table.device
 
     def by_distance(self, distances: Tensor) -> Tensor:
-        found = self.table[..., distance_buckets(distances, both_sides=self.both_sides), :]  # (…, H)
-        stacked = found if self.table.dim() > 2 else found[None]
-        return stacked.movedim(-1, 1)  # (1 or N, H, …)
+        found = self.table[distance_buckets(distances, both_sides=self.both_sides)]  # (…, H)
+        return found.movedim(-1, 0)[None]  # (1, H, …)
 
 
 def alibi_slopes(num_heads: int) -> Tensor:

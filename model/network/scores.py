@@ -65,14 +65,13 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
     Args:
         queries: (B, H, T, K).
         keys: (B, H, S, K).
-        vector: One v for each head, (H, K), or for each head of each batch row, (B, H, K); more rows are left out.
+        vector: One v for each head, (H, K).
 
     Returns:
         (B, H, T, S).
     """
     sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
-    vectors = vector.to(sums.dtype).view(-1, *vector.shape[-2:])[: sums.size(0)]  # (1 or B, H, K)
-    return torch.einsum("bhtsk,bhk->bhts", sums.tanh(), vectors)  # (B, H, T, S); step: scores
+    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))  # (B, H, T, S); step: scores
 
 
 def cap_scores(scores: Tensor, cap: float) -> Tensor:

@@ -16,7 +16,7 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, load_class
 from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.inference.classify import record_classification
-from model.inference.searching import search_from, search_input
+from model.inference.searching import search_input, start_search
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.interventions import Head, Intervention, PaintedCell
@@ -226,7 +226,7 @@ def test_beams_compare_the_same_continuations_with_the_same_scores(name: str) ->
     (found,) = run_engine(checkpoint.path, [{"job": "translate", "text": text, "search": settings, "record": ["*"]}])
     assert_same_run(translation, recording, found)
     start = search_input(checkpoint.model, checkpoint.tokenizers, text)
-    steps, _ = finish(search_from(start, checkpoint.model, search))
+    steps, _ = finish(start_search(checkpoint.model, start, search))
     assert len(steps) == len(found["steps"]) > 5
     for ours, theirs in zip(steps, found["steps"], strict=True):
         compared = [(branch.row, branch.token, branch.fate) for branch in ours.branches]

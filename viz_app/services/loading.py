@@ -1,7 +1,6 @@
 """The models that all visitors share. Nobody changes them. As many stay loaded as fit into memory."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.learning import list_snapshots, open_snapshot
-from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Unused
 from model.checkpoints.languages import with_languages
 from model.config.foreign import ChatFrame, ForeignConfig
@@ -34,15 +32,11 @@ __all__ = [
     "loaded",
     "parameter_table",
     "snapshot",
-    "snapshot_groups",
-    "snapshot_stack",
     "translator",
     "unused_parts",
 ]
 
 FloatArray = NDArray[np.float32]
-MAX_STACKED = 16  # snapshots that run together
-MAX_STACK = 128 * MEGABYTE  # of their weights, and of what they compute
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app never asks another host
@@ -101,43 +95,14 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
     return MODELS.get((key, step), lambda: open_snapshot(trained, list_snapshots(trained.path)[step]))
 
 
-def snapshot_groups(key: CheckpointKey, steps: Sequence[int], *, run_bytes: int) -> list[tuple[int, ...]]:
-    """The steps in groups of snapshots that run together, see `snapshot_stack`; one by one if they cannot.
-
-    Args:
-        key: The trained checkpoint.
-        steps: The steps of the snapshots.
-        run_bytes: Bytes that one snapshot computes.
-    """
-    trained = translator(key)
-    paths = list_snapshots(trained.path)
-    fit = min(MAX_STACK // max(weight_bytes(trained), run_bytes), MAX_STACKED)
-    size = max(fit, 1) if can_stack(trained, [paths[i] for i in steps]) else 1
-    return [tuple(steps[start : start + size]) for start in range(0, len(steps), size)]
-
-
-def snapshot_stack(key: CheckpointKey, steps: tuple[int, ...]) -> SnapshotStack:
-    """Several snapshots of a training run as one model; kept in memory with the other models."""
-    trained = translator(key)
-
-    def load() -> SnapshotStack:
-        paths = list_snapshots(trained.path)
-        return open_stack(trained, [paths[step] for step in steps])
-
-    return MODELS.get((key, steps), load)
-
-
 def model_bytes(loaded: object) -> int:
-    """Bytes of a model in the cache, with a tokenizer as large as any."""
-    checkpoint = loaded.checkpoint if isinstance(loaded, SnapshotStack) else loaded
-    assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
-    return weight_bytes(checkpoint) + 8 * MEGABYTE
+    """Bytes of the parameters and buffers of a model in the cache, with a tokenizer as large as any.
 
-
-def weight_bytes(checkpoint: Checkpoint | ClassifierCheckpoint) -> int:
-    """Bytes of the parameters and buffers. Memory that several of them share counts once."""
-    storages = [tensor.untyped_storage() for tensor in (*checkpoint.model.parameters(), *checkpoint.model.buffers())]
-    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+    Memory that several of them share counts once.
+    """
+    assert isinstance(loaded, Checkpoint | ClassifierCheckpoint)
+    storages = [tensor.untyped_storage() for tensor in (*loaded.model.parameters(), *loaded.model.buffers())]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values()) + 8 * MEGABYTE
 
 
 MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)

@@ -1,7 +1,6 @@
 """Analyses that take long. One job serves all visitors who request it, and lets others run between steps."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
@@ -15,7 +14,6 @@ from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Loaded
 from model.corpora.aligned import Links
 from model.inference.run import Run, compute
-from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text, texts_of
@@ -25,10 +23,10 @@ from viz_app.server.server_state import GATE, RESULTS, cut, keep, known
 from viz_app.services.analyses import aligned_pairs, head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import loaded, snapshot_groups, translator
+from viz_app.services.loading import loaded, translator
 from viz_app.services.results import result_of
 from viz_app.services.sentence_batches import Pairs, in_batches
-from viz_app.services.snapshots import snapshot_result_of, snapshot_results_of_group
+from viz_app.services.snapshots import snapshot_result_of
 
 __all__ = [
     "Work",
@@ -139,20 +137,12 @@ def snapshots_work(
 
     def run(report: Report) -> list[SnapshotResult | UnreadableSnapshot]:
         results: list[SnapshotResult | UnreadableSnapshot] = []
-        for group in snapshot_groups(key, steps, run_bytes=run_bytes(key, text)):
-            pause = partial(report, len(results), len(steps))
-            pause()
-            results += snapshot_results_of_group(key, text, group, pause)
+        for step in steps:
+            report(len(results), len(steps))
+            results.append(snapshot_result_of(key, text, step))
         return results
 
     return ("snapshots", key, text, tuple(steps)), in_turns(run, first=True)
-
-
-def run_bytes(key: CheckpointKey, text: str) -> int:
-    """About how many bytes a forced run of the translation computes: its maps twice, and its logits three times."""
-    translation = result_of(key, Run(text=text))
-    logits = len(translation.written) * require_writing(translator(key)).config.target_vocab_size * 4
-    return 2 * sum(maps.nbytes for maps in translation.maps.values()) + 3 * logits
 
 
 def kept_job(subject: Hashable, compute: Callable[[Report], Result]) -> Work[Result]:

@@ -3,22 +3,20 @@
 Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
-from model.analysis.snapshot_stack import run_snapshots
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
 from model.inference.run import Run
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
-from viz_app.server.server_state import keep, remembered
+from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import snapshot, snapshot_stack
+from viz_app.services.loading import snapshot
 from viz_app.services.results import result_of
 
-__all__ = ["attempt_of", "snapshot_result_of", "snapshot_results_of_group"]
+__all__ = ["attempt_of", "snapshot_result_of"]
 
 
 @remembered()
@@ -29,24 +27,6 @@ def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResu
     except CheckpointError as error:
         return UnreadableSnapshot(message=error.message)
     return run_snapshot(loaded_snapshot, text, result_of(key, Run(text=text)))
-
-
-def snapshot_results_of_group(
-    key: CheckpointKey, text: str, steps: tuple[int, ...], pause: Callable[[], object]
-) -> list[SnapshotResult | UnreadableSnapshot]:
-    """`snapshot_result_of` each snapshot of a group; see `snapshot_groups`.
-
-    Args:
-        key: The trained checkpoint.
-        text: The source.
-        steps: The steps of the snapshots.
-        pause: Called before each token that the snapshots write.
-    """
-    if len(steps) == 1:
-        return [snapshot_result_of(key, text, steps[0])]
-    stack = snapshot_stack(key, steps)
-    found = stack.with_unreadable(run_snapshots(stack, text, result_of(key, Run(text=text)), pause=pause))
-    return [keep(one, snapshot_result_of, key, text, step) for step, one in zip(steps, found, strict=True)]
 
 
 @remembered()

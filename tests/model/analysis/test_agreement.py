@@ -135,7 +135,7 @@ def typed_text(opened: Opened) -> None:
         assert found.text == translate(checkpoint, case.text).text != ""
         return
     start, forced = search_input(checkpoint.model, checkpoint.tokenizers, case.text), opened.forced()
-    usual = start.limit or length_limit(len(start.source), checkpoint.model.config.max_length)
+    usual = start.limit or length_limit(len(start.sources[0]), checkpoint.model.config.max_length)
     assert max(forced) >= usual, "the case proves something"
     for search in (SearchConfig(), BEAM, DRAWN):
         found = translate(checkpoint, case.text, forced=forced, search=search)

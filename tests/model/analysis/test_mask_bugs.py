@@ -9,7 +9,7 @@ from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug, rerun_gre
 from model.analysis.mask_mistakes import BUGS
 from model.analysis.padded_batch import padded_batch
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decoder_state import length_limit
+from model.decoding.decoder_state import SearchInput, length_limit
 from model.decoding.greedy import greedy
 from model.decoding.search import finish
 from model.inference.opening import open_translator
@@ -119,7 +119,7 @@ def test_an_endless_translation_stops_at_the_limit_of_the_search(length: int) ->
     never_ending = {"logits": lambda logits: logits.index_fill(-1, torch.tensor(EOS_ID), float("-inf"))}
     with torch.inference_mode(), tracing(record=(), edits=never_ending):
         written = rerun_greedy(model, source, OURS)
-        _, expected = finish(greedy(model, source, specials=OURS))
+        _, expected = finish(greedy(model, SearchInput(sources=source.tolist())))
     assert written == [list(hypothesis.ids) for hypothesis in expected]
     assert [len(ids) for ids in written] == [length_limit(n, 40) for n in (length, 3)]
 

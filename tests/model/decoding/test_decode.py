@@ -1,15 +1,16 @@
-from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from model.config.search import SearchConfig
 from model.decoding.beam import beam
-from model.decoding.decoder_state import DecoderState, length_limit
+from model.decoding.decoder_state import DecoderState, SearchInput, length_limit
 from model.decoding.greedy import greedy
 from model.decoding.sampling import filter_log_probs, sample
-from model.decoding.search import Hypothesis, Search, finish
+from model.decoding.search import Hypothesis, finish
+from model.inference.searching import start_search
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
@@ -17,6 +18,18 @@ from model.trace import tracing
 from tests.conftest import make_model
 
 SPECIALS = Specials(bos=2, eos=3, banned=(0, 1, 2))
+
+
+def given(source: Tensor, **rest: Any) -> SearchInput:
+    return SearchInput(sources=source.tolist(), **({"specials": SPECIALS} | rest))
+
+
+def beams(size: int, **settings: Any) -> SearchConfig:
+    return SearchConfig(method="beam", beam_size=size, **settings)
+
+
+def drawn(**settings: Any) -> SearchConfig:
+    return SearchConfig(method="sample", **settings)
 
 
 def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
@@ -40,7 +53,7 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
 
 def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:
     with torch.inference_mode():
-        decoding = DecoderState(make_model(), source[:1].expand(2, -1), specials=SPECIALS, forced={0: 7, 1: 9})
+        decoding = DecoderState(make_model(), given(source[:1].expand(2, -1), forced={0: 7, 1: 9}))
         read = decoding.ahead
         decoding.advance([2, 2])
         decoding.select([1, 1], same_source=True)
@@ -51,17 +64,17 @@ def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:
         assert decoding.ahead is last
 
 
-@pytest.mark.parametrize("search", [greedy, partial(beam, size=3), partial(sample, seed=5)])
+@pytest.mark.parametrize("search", [SearchConfig(), beams(3), drawn(seed=5)])
 @pytest.mark.parametrize("forced", [{0: 7, 1: 9, 2: 3, 3: 11}, {0: 7, 1: 9, 4: 12}])
 def test_a_forced_prefix_is_read_in_one_pass_with_the_same_result(
-    search: Callable[..., Search], forced: dict[int, int], source: Tensor, monkeypatch: pytest.MonkeyPatch
+    search: SearchConfig, forced: dict[int, int], source: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_model()
     with tracing(record=["logits"]) as at_once:
-        steps, ahead = finish(search(model, source, specials=SPECIALS, forced=forced))
+        steps, ahead = finish(start_search(model, given(source, forced=forced), search))
     monkeypatch.setattr(Transformer, "reads_ahead", False)
     with tracing(record=["logits"]) as one_by_one:
-        expected_steps, expected = finish(search(model, source, specials=SPECIALS, forced=forced))
+        expected_steps, expected = finish(start_search(model, given(source, forced=forced), search))
     saved = len(one_by_one.passes("logits")) - len(at_once.passes("logits"))
     assert saved == (3 if 3 in forced else 1)  # the first pass has one query for each token of the beginning
     assert [h.ids for h in ahead] == [h.ids for h in expected]
@@ -71,7 +84,7 @@ def test_a_forced_prefix_is_read_in_one_pass_with_the_same_result(
 
 def test_scores_of_later_keys_are_nan(model: Transformer, source: Tensor) -> None:
     with tracing(record=["*.scores"]) as trace:
-        finish(greedy(model, source[:1], specials=SPECIALS))
+        finish(greedy(model, given(source[:1])))
     name = "decoder.layers.0.self_attention.scores"
     scores = trace.joined(name, [0] * len(trace.passes(name)))  # (H, T, T)
     length = scores.size(-1)
@@ -79,8 +92,8 @@ def test_scores_of_later_keys_are_nan(model: Transformer, source: Tensor) -> Non
 
 
 def test_beam_of_one_equals_greedy(model: Transformer, source: Tensor) -> None:
-    _, greedy_found = finish(greedy(model, source, specials=SPECIALS))
-    _, beam_found = finish(beam(model, source, specials=SPECIALS, size=1))
+    _, greedy_found = finish(greedy(model, given(source)))
+    _, beam_found = finish(beam(model, given(source), beams(1)))
     assert [h.ids for h in beam_found] == [h.ids for h in greedy_found]
     for a, b in zip(beam_found, greedy_found, strict=True):
         assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5)
@@ -88,14 +101,14 @@ def test_beam_of_one_equals_greedy(model: Transformer, source: Tensor) -> None:
 
 def test_a_batch_is_decoded_like_its_sentences_alone(model: Transformer, source: Tensor) -> None:
     for size in (1, 4):
-        _, together = finish(beam(model, source, specials=SPECIALS, size=size))
+        _, together = finish(beam(model, given(source), beams(size)))
         for row, length in enumerate((7, 4, 5)):
-            _, alone = finish(beam(model, source[row : row + 1, :length], specials=SPECIALS, size=size))
+            _, alone = finish(beam(model, given(source[row : row + 1, :length]), beams(size)))
             assert alone[0].ids == together[row].ids
 
 
 def test_beam_log_probabilities_are_those_of_a_teacher_forced_pass(model: Transformer, source: Tensor) -> None:
-    _, found = finish(beam(model, source[:1], specials=SPECIALS, size=4))
+    _, found = finish(beam(model, given(source[:1]), beams(4)))
     ids = torch.tensor([[2, *found[0].ids]])
     log_probs = model(source[:1], ids[:, :-1]).log_softmax(-1)[0]
     expected = log_probs.gather(-1, ids[0, 1:, None])[:, 0]
@@ -105,7 +118,7 @@ def test_beam_log_probabilities_are_those_of_a_teacher_forced_pass(model: Transf
 def test_the_rows_of_a_hypothesis_lead_to_its_maps(model: Transformer, source: Tensor) -> None:
     """A hypothesis moves from row to row of the batch; following it must give the maps of its own tokens."""
     with torch.inference_mode(), tracing(record=["decoder.*.weights"]) as trace:
-        _, found = finish(beam(model, source[:1], specials=SPECIALS, size=4))
+        _, found = finish(beam(model, given(source[:1]), beams(4)))
     with torch.inference_mode(), tracing(record=["decoder.*.weights"]) as forced:
         model(source[:1], torch.tensor([[2, *found[0].ids[:-1]]]))
     for name in forced.names:
@@ -116,7 +129,7 @@ def test_a_wide_beam_finds_the_most_probable_short_translation() -> None:
     """With a beam as wide as the search space, beam search is exhaustive; compare with brute force."""
     model = make_model(target_vocab_size=6, tie_embeddings="none", max_length=3)
     source = torch.tensor([[5, 7, 3]])
-    _, found = finish(beam(model, source, specials=SPECIALS, size=40, length_penalty=0.0))
+    _, found = finish(beam(model, given(source), beams(40, length_penalty=0.0)))
     best, best_log_prob = (), -1e9
     open_prefixes: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     for length in (1, 2, 3):
@@ -136,12 +149,12 @@ def test_a_wide_beam_finds_the_most_probable_short_translation() -> None:
 
 def test_banned_tokens_are_never_written(model: Transformer, source: Tensor) -> None:
     banned = tuple(range(3)) + tuple(range(10, 50))
-    _, found = finish(greedy(model, source, specials=Specials(bos=2, eos=3, banned=banned)))
+    _, found = finish(greedy(model, given(source, specials=Specials(bos=2, eos=3, banned=banned))))
     assert all(i not in banned for h in found for i in h.ids)
 
 
 def test_candidates_are_sorted_and_have_the_models_own_probability(model: Transformer, source: Tensor) -> None:
-    steps, found = finish(greedy(model, source[:1], specials=SPECIALS))
+    steps, found = finish(greedy(model, given(source[:1])))
     logits = model(source[:1], torch.tensor([[2]]))[0, 0]
     assert steps[0].ids[0].tolist() == logits.topk(10).indices.tolist()
     torch.testing.assert_close(steps[0].log_probs[0], logits.log_softmax(-1).topk(10).values, atol=1e-5, rtol=0)
@@ -150,10 +163,8 @@ def test_candidates_are_sorted_and_have_the_models_own_probability(model: Transf
 
 def test_an_endless_translation_is_cut_and_not_finished(model: Transformer) -> None:
     never_ending = Specials(bos=2, eos=3, banned=(0, 1, 2, 3))
-    for search in (
-        greedy(model, torch.tensor([[5, 3]]), specials=never_ending),
-        beam(model, torch.tensor([[5, 3]]), specials=never_ending, size=3),
-    ):
+    start = SearchInput(sources=[[5, 3]], specials=never_ending)
+    for search in (greedy(model, start), beam(model, start, beams(3))):
         _, found = finish(search)
         assert len(found[0].ids) == length_limit(2, 40)
         assert not found[0].finished
@@ -201,7 +212,7 @@ def test_sampling_follows_the_models_distribution() -> None:
     source = torch.tensor([[5, 7, 3]])
     counts = torch.zeros(50)
     for seed in range(400):
-        _, found = finish(sample(model, source, specials=SPECIALS, seed=seed, top_k=3))
+        _, found = finish(sample(model, given(source), drawn(seed=seed, top_k=3)))
         counts[found[0].ids[0]] += 1
     log_probs = model(source, torch.tensor([[2]]))[0].log_softmax(-1)
     log_probs[:, :3] = float("-inf")
@@ -210,39 +221,34 @@ def test_sampling_follows_the_models_distribution() -> None:
 
 
 def test_a_seed_draws_the_same_translation_alone_and_in_a_batch(model: Transformer, source: Tensor) -> None:
-    _, together = finish(sample(model, source, specials=SPECIALS, seed=3, temperature=1.3))
-    _, again = finish(sample(model, source, specials=SPECIALS, seed=3, temperature=1.3))
-    _, alone = finish(sample(model, source[1:2, :4], specials=SPECIALS, seed=3, temperature=1.3))
-    _, other = finish(sample(model, source, specials=SPECIALS, seed=4, temperature=1.3))
+    _, together = finish(sample(model, given(source), drawn(seed=3, temperature=1.3)))
+    _, again = finish(sample(model, given(source), drawn(seed=3, temperature=1.3)))
+    _, alone = finish(sample(model, given(source[1:2, :4]), drawn(seed=3, temperature=1.3)))
+    _, other = finish(sample(model, given(source), drawn(seed=4, temperature=1.3)))
     assert [h.ids for h in again] == [h.ids for h in together]
     assert alone[0].ids == together[1].ids
     assert [h.ids for h in other] != [h.ids for h in together]
 
 
 def test_top_k_of_one_is_greedy_search(model: Transformer, source: Tensor) -> None:
-    _, sampled = finish(sample(model, source, specials=SPECIALS, seed=1, top_k=1))
-    _, greedy_found = finish(greedy(model, source, specials=SPECIALS))
+    _, sampled = finish(sample(model, given(source), drawn(seed=1, top_k=1)))
+    _, greedy_found = finish(greedy(model, given(source)))
     assert [h.ids for h in sampled] == [h.ids for h in greedy_found]
 
 
-@pytest.mark.parametrize("search", ["greedy", "beam", "sample"])
+@pytest.mark.parametrize("search", [SearchConfig(), beams(3), drawn(seed=0)])
 def test_forced_tokens_are_written_and_the_rest_follows_from_them(
-    model: Transformer, source: Tensor, search: str
+    model: Transformer, source: Tensor, search: SearchConfig
 ) -> None:
     forced = {0: 9, 2: 11}
-    run = {
-        "greedy": lambda: greedy(model, source[:1], specials=SPECIALS, forced=forced),
-        "beam": lambda: beam(model, source[:1], specials=SPECIALS, size=3, forced=forced),
-        "sample": lambda: sample(model, source[:1], specials=SPECIALS, seed=0, forced=forced),
-    }[search]
-    _, found = finish(run())
+    _, found = finish(start_search(model, given(source[:1], forced=forced), search))
     hypothesis = found[0]
     assert hypothesis.ids[0] == 9
     assert len(hypothesis.ids) < 3 or hypothesis.ids[2] == 11
     log_probs = model(source[:1], torch.tensor([[2, *hypothesis.ids[:-1]]])).log_softmax(-1)[0]
     expected = log_probs.gather(-1, torch.tensor(hypothesis.ids)[:, None])[:, 0]
     assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-4)
-    if search == "greedy":
+    if search.method == "greedy":
         unforced = [t for t in range(len(hypothesis.ids)) if t not in forced]
         allowed = log_probs.clone()
         allowed[:, :3] = float("-inf")
@@ -250,13 +256,13 @@ def test_forced_tokens_are_written_and_the_rest_follows_from_them(
 
 
 def test_entropy_is_that_of_the_whole_distribution(model: Transformer, source: Tensor) -> None:
-    steps, _ = finish(greedy(model, source[:1], specials=SPECIALS))
+    steps, _ = finish(greedy(model, given(source[:1])))
     distribution = torch.distributions.Categorical(logits=model(source[:1], torch.tensor([[2]]))[0, 0])
     assert steps[0].entropy[0].item() == pytest.approx(distribution.entropy().item(), abs=1e-4)
 
 
 def test_the_branches_hold_every_hypothesis_and_its_scores(model: Transformer, source: Tensor) -> None:
-    steps, found = finish(beam(model, source[:2], specials=SPECIALS, size=3))
+    steps, found = finish(beam(model, given(source[:2]), beams(3)))
     prefixes: list[tuple[int, ...]] = [(), ()]  # by row; the first pass has one row a sentence
     sentences = [0, 1]
     ended: list[list[tuple[tuple[int, ...], float]]] = [[], []]

@@ -9,6 +9,7 @@ from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, LlamaCon
 
 from model.config.search import EarlyStopping, SearchConfig
 from model.config.section import ConfigError
+from model.decoding.decoder_state import SearchInput
 from model.decoding.search import Hypothesis, finish
 from model.foreign.generation import rules_of, settings_of
 from model.foreign.language_model import ForeignLanguageModel
@@ -90,8 +91,8 @@ def run(
     model: ForeignTranslator | ForeignLanguageModel, specials: Specials, search: SearchConfig, prompt: int
 ) -> Hypothesis:
     forced = dict(enumerate(SOURCE[1:])) if prompt else {}
-    started = start_search(model, [SOURCE], search, forced, specials=specials, limit=prompt + NEW, prompt_length=prompt)
-    return finish(started)[1][0]
+    start = SearchInput(sources=[SOURCE], specials=specials, forced=forced, limit=prompt + NEW, prompt_length=prompt)
+    return finish(start_search(model, start, search))[1][0]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -137,9 +138,10 @@ def test_sentences_of_a_batch_obey_the_rules_for_their_own_source() -> None:
     _, ours, specials, _ = model_and_ours("BART", {"encoder_no_repeat_ngram_size": 1, "min_length": 6}, 0)
     texts = [[10, 11, 12], list(range(4, 40))]  # the rules for the first one would allow nearly all of the second one
     for search in (SearchConfig(), SearchConfig(method="beam", beam_size=3)):
-        _, together = finish(start_search(ours, texts, search, specials=specials, limit=8))
+        _, together = finish(start_search(ours, SearchInput(sources=texts, specials=specials, limit=8), search))
         for text, found in zip(texts, together, strict=True):
-            _, (alone,) = finish(start_search(ours, [text], search, specials=specials, limit=8))
+            start = SearchInput(sources=[text], specials=specials, limit=8)
+            _, (alone,) = finish(start_search(ours, start, search))
             assert found.ids == alone.ids
             assert not set(text) & set(found.ids)
 

@@ -22,12 +22,12 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.decoding.beam import beam
-from model.decoding.decoder_state import length_limit
-from model.decoding.greedy import greedy
+from model.decoding.decoder_state import SearchInput, length_limit
 from model.decoding.search import finish
 from model.foreign.translator import ForeignTranslator
+from model.inference.searching import start_search
 from model.trace import ablate_heads, hook_name, tracing
 from tests.foreign_folders import sharpen
 
@@ -70,6 +70,10 @@ MAKERS: dict[str, Callable[[], PreTrainedModel]] = {
 FORCES_A_LANGUAGE = ("mBART", "M2M100")
 SOURCE = torch.tensor([[5, 6, 7, 8, 9, 15, 30, END], [10, 11, 12, END, PAD, PAD, PAD, PAD]])
 TARGET = torch.tensor([[BEGIN, 4, 9, 20], [BEGIN, 17, 5, 21]])
+
+
+def given(model: ForeignTranslator, source: torch.Tensor, *, limit: int | None = None) -> SearchInput:
+    return SearchInput(sources=source.tolist(), specials=model.specials, limit=limit)
 
 
 def build(name: str, seed: int = 0) -> PreTrainedModel:
@@ -142,11 +146,8 @@ def test_searches_write_the_same_text_as_generate(name: str, beams: int) -> None
             limit = length_limit(source.size(1), model.config.max_length)
             settings = {"max_new_tokens": limit, "num_beams": beams, "early_stopping": beams > 1}
             expected = reference.generate(source, do_sample=False, **settings)[0, 1:].tolist()
-            one = beams == 1
-            specials = model.specials
-            _, hypotheses = finish(
-                greedy(model, source, specials=specials) if one else beam(model, source, specials=specials, size=beams)
-            )
+            search = SearchConfig(method="greedy" if beams == 1 else "beam", beam_size=beams)
+            _, hypotheses = finish(start_search(model, given(model, source), search))
             assert (expected[0] == LANGUAGE) == (name in FORCES_A_LANGUAGE)
             assert list(hypotheses[0].ids) == expected
 
@@ -194,9 +195,10 @@ def test_beam_search_over_two_sentences_writes_the_text_of_each_sentence(
     pair: tuple[PreTrainedModel, ForeignTranslator],
 ) -> None:
     model = pair[1]
-    _, together = finish(beam(model, SOURCE, specials=model.specials, size=3))
+    search = SearchConfig(method="beam", beam_size=3)
+    _, together = finish(start_search(model, given(model, SOURCE), search))
     for row, found in zip(SOURCE, together, strict=True):
-        _, alone = finish(beam(model, row[None, : int((row != PAD).sum())], specials=model.specials, size=3))
+        _, alone = finish(start_search(model, given(model, row[None, : int((row != PAD).sum())]), search))
         assert found.ids == alone[0].ids
 
 
@@ -205,14 +207,13 @@ def test_beam_search_over_two_sentences_writes_the_text_of_each_sentence(
 def test_bad_words_are_never_written(name: str) -> None:
     for seed in range(3):
         reference, model = build(name, seed), ForeignTranslator(build(name, seed))
-        _, written = finish(greedy(model, SOURCE[:1], specials=model.specials, limit=6))
+        _, written = finish(start_search(model, given(model, SOURCE[:1], limit=6), SearchConfig()))
         bad, end = written[0].ids[-1], model.specials.eos
         bad_words = [[bad], [end], [4, 5]]
         reference.generation_config.bad_words_ids = bad_words
         expected = reference.generate(SOURCE[:1], max_new_tokens=6, do_sample=False, bad_words_ids=bad_words[:2])
-        _, found = finish(
-            greedy(banning := ForeignTranslator(reference), SOURCE[:1], specials=banning.specials, limit=6)
-        )
+        banning = ForeignTranslator(reference)
+        _, found = finish(start_search(banning, given(banning, SOURCE[:1], limit=6), SearchConfig()))
         assert found[0].ids == tuple(expected[0, 1:].tolist())
         # The end may always be written, and what comes first is given.
         assert bad == end or bad not in found[0].ids[1:]

@@ -11,6 +11,7 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.model import RecurrentConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
+from model.decoding.decoder_state import SearchInput
 from model.decoding.search import finish
 from model.inference.searching import start_search
 from model.inference.translate import translate
@@ -114,13 +115,14 @@ def test_without_attention_the_source_is_one_vector() -> None:
 def test_every_search_runs_on_it_alone_as_in_a_batch(model: RecurrentTranslator) -> None:
     ids = [[5, 6, 7, 8, 9, 3], [5, 6, 3]]
     for search in (SearchConfig(), SearchConfig(method="beam", beam_size=3), SearchConfig(method="sample", seed=2)):
-        _, together = finish(start_search(model, ids, search))
+        _, together = finish(start_search(model, SearchInput(sources=ids), search))
         for one, found in zip(ids, together, strict=True):
-            _, (alone,) = finish(start_search(model, [one], search))
+            _, (alone,) = finish(start_search(model, SearchInput(sources=[one]), search))
             assert alone.ids == found.ids
             assert alone.log_probs == pytest.approx(found.log_probs, abs=1e-4)
-    _, (narrow,) = finish(start_search(model, ids[:1], SearchConfig(method="beam", beam_size=1)))
-    _, (greedy,) = finish(start_search(model, ids[:1], SearchConfig()))
+    first = SearchInput(sources=ids[:1])
+    _, (narrow,) = finish(start_search(model, first, SearchConfig(method="beam", beam_size=1)))
+    _, (greedy,) = finish(start_search(model, first, SearchConfig()))
     assert narrow.ids == greedy.ids
     assert OURS.bos not in greedy.ids
 

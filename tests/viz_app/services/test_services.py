@@ -158,40 +158,20 @@ def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: 
     assert reports[-1] == (len(reports), len(reports))
 
 
-def test_snapshots_run_together_within_the_memory_for_them(key: CheckpointKey, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = list(list_snapshots(Path(key.path)))
-    assert loading.snapshot_groups(key, steps, run_bytes=0) == [tuple(steps)]
-    weights = loading.weight_bytes(loading.translator(key))
-    monkeypatch.setattr(loading, "MAX_STACK", 3 * weights)
-    groups = loading.snapshot_groups(key, steps, run_bytes=0)
-    assert groups == [tuple(steps[:3]), tuple(steps[3:6]), tuple(steps[6:])]
-    stack = loading.snapshot_stack(key, groups[0])
-    assert loading.model_bytes(stack) < 3 * weights + 9 * server_state.MEGABYTE  # tied matrices count once
-    monkeypatch.setattr(loading, "MAX_STACK", 0)  # a model larger than that runs alone
-    assert loading.snapshot_groups(key, steps, run_bytes=0) == [(step,) for step in steps]
-
-
-def test_snapshots_of_a_long_text_run_in_smaller_groups(key: CheckpointKey) -> None:
-    steps = list(list_snapshots(Path(key.path)))
-    short, long = (long_analyses.run_bytes(key, text) for text in ("A dog.", "A dog runs. " * 40))
-    assert long > 5 * short
-    assert loading.snapshot_groups(key, steps, run_bytes=short) == [tuple(steps)]
-    groups = loading.snapshot_groups(key, steps, run_bytes=loading.MAX_STACK // 3)
-    assert [len(group) for group in groups] == [3, 3, 2]
-
-
-def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after_the_other(
-    key: CheckpointKey,
+def test_snapshots_run_one_after_the_other_and_others_may_run_in_between(
+    key: CheckpointKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, steps = "A dog runs on the beach.", list(list_snapshots(Path(key.path)))[:3]
-    reported: list[tuple[int, int]] = []
-    together = long_analyses.snapshots_work(key, text, steps)[1](lambda *done: reported.append(done))
-    assert together == long_analyses.snapshot_results_of(key, text, steps)
-    assert set(reported) == {(0, 3)}
-    assert len(reported) > 3, "others may run between two tokens"
+    events: list[object] = []
+    monkeypatch.setattr(server_state.GATE, "give_way", lambda: events.append("others"))
+    found = long_analyses.snapshots_work(key, text, steps)[1](lambda *done: events.append(done))
+    assert [event for event in events if event != "others"] == [(0, 3), (1, 3), (2, 3)]
+    assert all(events[events.index((done, 3)) + 1] == "others" for done in range(3))
+    assert found == long_analyses.snapshot_results_of(key, text, steps)
     trained = results.result_of(key, Run(text=text))
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
-    assert [one.text for one in together] == [one.text for one in alone]
+    assert [one.text for one in found] == [one.text for one in alone]
+    assert [one.loss for one in found] == [one.loss for one in alone]
 
 
 def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey) -> None:
