@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.attention_figures import FIGURES, SENTENCES, best_pointer, head_figures, key_of
-from docs.lesson_figures import weights_hash
 from model.interventions import Head, Intervention
 from tests.viz_app.course.lesson_runs import answered, check_form, outcomes, situation_of, step_of
+from tools.attention_figures import FIGURES, SENTENCES, best_pointer, head_figures, key_of
+from tools.lesson_figures import weights_hash
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.lessons.what_attention_explains import LESSON, POINTER, STATION, all_uniform
 
@@ -27,7 +27,7 @@ def test_the_lesson_is_complete() -> None:
 
 def test_the_figures_belong_to_the_bundled_weights() -> None:
     assert WRITTEN["sha256"] == weights_hash(Path(key_of(WRITTEN["checkpoint"]).path)), (
-        "run: python -m docs.attention_figures"
+        "run: python -m tools.attention_figures"
     )
     assert WRITTEN["sentences"] == len(SENTENCES) == 25
 

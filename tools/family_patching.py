@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from docs.library_run import Run
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.base import ForeignModel
@@ -21,6 +20,7 @@ from model.inference.any_text import run_text
 from model.inference.classify import Classification
 from model.inference.translation import Translation
 from model.interventions import Head
+from tools.library_run import Run
 
 __all__ = ["DONORS", "patching_difference"]
 

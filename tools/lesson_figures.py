@@ -1,6 +1,6 @@
 """Measure the figures of the lessons that take too long for one run, on twenty of our own sentences.
 
-Run `python -m docs.lesson_figures` from the root of the repository. It takes about a minute on two cores. It writes
+Run `python -m tools.lesson_figures` from the root of the repository. It takes about a minute on two cores. It writes
 `viz_app/course/figures.json` with the SHA-256 of the weights.
 """
 

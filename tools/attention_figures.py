@@ -1,4 +1,4 @@
-"""The figures of lesson 7 that take too long for a visitor's own run: `python -m docs.attention_figures`.
+"""The figures of lesson 7 that take too long for a visitor's own run: `python -m tools.attention_figures`.
 
 The file names the state of the weights. A test compares it with the bundled checkpoint, computes a part of the figures
 again, and looks for each figure in the texts of the lesson.
@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from docs.lesson_figures import weights_hash
 from model.analysis.alignment import Pointer, link_words
 from model.analysis.statistics import rank_agreement
 from model.config.paths import checkpoint_folders
 from model.corpora.aligned import error_rate
+from tools.lesson_figures import weights_hash
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.head_sizes import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights
 from viz_app.services.analyses import aligned_pairs
