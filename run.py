@@ -83,7 +83,7 @@ def is_ready(folder: Path, requirements: Path) -> bool:
 
 
 def prepare(folder: Path, requirements: Path) -> None:
-    """Make the environment, or complete it. What the app needs stays as it is while packages for the tests come."""
+    """Make the environment, or complete it. What the app needs stays unchanged while packages for the tests come."""
     if is_ready(folder, requirements):
         return
     if not is_ready(folder, APP):
