@@ -164,7 +164,7 @@ def main() -> None:
 
 def filled(string: str | Sequence[str] | None) -> bool:
     """Whether a translation is complete, in all its plural forms."""
-    return bool(string) and all(string)
+    return all(string) if string else False
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from types import ModuleType
 
 from model.cli import attention, classify, describe, download, evaluate, export, fetch, publish, toy, train, translate
@@ -25,26 +24,20 @@ COMMANDS: dict[str, ModuleType] = {
 }
 
 
-def make_parser(program: str, about: str | None, commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+def make_parser(program: str, about: str | None) -> argparse.ArgumentParser:
     """The parser of the whole command line. In its result, `command` is the name of the command."""
     parser = argparse.ArgumentParser(prog=program, description=about)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in commands.values():
+    for command in COMMANDS.values():
         command.add_parser(subparsers)
     return parser
 
 
-def main(
-    argv: list[str] | None = None,
-    *,
-    program: str = "python -m model",
-    about: str | None = __doc__,
-    commands: Mapping[str, ModuleType] = COMMANDS,
-) -> int:
+def main(argv: list[str] | None = None, *, program: str = "python -m model", about: str | None = __doc__) -> int:
     given = sys.argv[1:] if argv is None else argv
 
     def run() -> None:
-        args = make_parser(program, about, commands).parse_args(given)
-        commands[args.command].run(args)
+        args = make_parser(program, about).parse_args(given)
+        COMMANDS[args.command].run(args)
 
     return run_in_console(given, run)
