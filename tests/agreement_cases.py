@@ -10,8 +10,6 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from docs.foreign_families import WINDOW, family_named
-from docs.small_models import make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
 from model.config.model import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig
 from model.config.run import TrainConfig
@@ -23,6 +21,8 @@ from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from model.text.vocabulary_list import ListedTokenizer
 from tests.model.checkpoints.test_state_dict import TOML, annotated, tutorial, write
+from tools.foreign_families import WINDOW, family_named
+from tools.small_models import make_family
 
 __all__ = ["CASES", "AnyCheckpoint", "Case"]
 

@@ -32,7 +32,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from docs.small_models import (
+from tools.small_models import (
     BEGIN,
     END,
     LABELS,

@@ -24,8 +24,8 @@ from transformers import (
     XLNetForSequenceClassification,
 )
 
-from docs.small_models import BEGIN, END, LABELS, NAMES, PAD, byte_level, sharpen
 from tests.foreign_folders import marked_spaces, word_pieces
+from tools.small_models import BEGIN, END, LABELS, NAMES, PAD, byte_level, sharpen
 
 __all__ = ["PAIRS", "make_pair_folder"]
 

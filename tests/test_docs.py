@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import headlight
-from docs.architecture import PICTURE, drawing, room_imports
 from tests.conftest import ROOT
 from tests.viz_app.conftest import array
+from tools.architecture import PICTURE, drawing, room_imports
 
 DOCS = ROOT / "docs"
 NUMBER = r"-?\d+\.\d+"
@@ -95,7 +95,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 
 def test_the_picture_of_the_rooms_shows_the_imports_of_the_code() -> None:
-    assert PICTURE.read_text(encoding="utf-8") == drawing(), "run: python -m docs.architecture"
+    assert PICTURE.read_text(encoding="utf-8") == drawing(), "run: python -m tools.architecture"
 
 
 def test_the_page_on_architecture_describes_every_room_and_names_files_that_exist() -> None:
@@ -108,7 +108,7 @@ def test_the_page_on_architecture_describes_every_room_and_names_files_that_exis
 
 def test_the_recipes_name_files_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    paths = re.findall(r"\b(?:model|viz_app|docs|tests|benchmarks|weights)/[\w./-]*", text)
+    paths = re.findall(r"\b(?:model|viz_app|docs|tests|tools|benchmarks|weights)/[\w./-]*", text)
     assert len(paths) > 20
     for path in paths:
         if not re.search("[A-Z]{4}", path):  # NAME stands for the name of a new file

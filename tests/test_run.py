@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import run
 
 PINS = {"requirements.txt": "lamp==1.0  # a comment\n", "requirements-dev.txt": "-r requirements.txt\npytest==9.0\n"}
-# Stands in for pip: writes what pip writes, and installs a folder for each pinned package. The file `offline` has it
+# Stands in for pip: installs a folder for each pinned package. The file `offline` has it
 # fail before it installs anything, the file `full` when half is done.
 PIP = """
 import pathlib, re, sys
@@ -22,11 +21,8 @@ def pins(path):
     for line in path.read_text().splitlines():
         yield from pins(path.parent / line[3:]) if line.startswith("-r ") else [line.split()[0]]
 names = [pin.replace("==", "-") for pin in pins(pathlib.Path(sys.argv[-1]))]
-for name in names:
-    print("Collecting", name)
 if (here / "offline").exists():
     sys.exit("ERROR: no network")
-print("Installing collected packages:", ", ".join(names))
 for name in names:
     (site / f"{name}.dist-info").mkdir(exist_ok=True)
     if (here / "full").exists():
@@ -81,7 +77,7 @@ def test_other_pins_make_it_again_and_other_comments_do_not(here: Path) -> None:
     run.APP.write_text("lamp==2.0\n")
     run.prepare(folder, run.ALL)
     assert packages(folder) == {"lamp-2.0", "pytest-9.0"}  # nothing of the old version is left
-    assert {path.name for path in here.glob("venv*")} == {"venv", "venv.lock"}
+    assert [path.name for path in here.glob("venv*")] == ["venv"]
 
 
 def break_the_python(folder: Path) -> None:
@@ -111,7 +107,7 @@ def test_a_broken_environment_is_made_again(here: Path, damage: Callable[[Path],
 def test_an_environment_with_an_interrupted_installation_is_never_used(here: Path) -> None:
     folder = here / "venv"
     (here / "full").touch()
-    with pytest.raises(SystemExit, match=r"no space left on device\n.*could not be installed"):
+    with pytest.raises(SystemExit, match="could not be installed"):
         run.prepare(folder, run.ALL)
     assert not run.is_ready(folder, run.ALL)
     (here / "full").unlink()
@@ -129,9 +125,12 @@ def test_the_app_still_starts_when_the_packages_of_the_tests_cannot_be_fetched(h
     assert not run.is_ready(folder, run.ALL)
     (here / "offline").unlink()
     (here / "full").touch()
-    with pytest.raises(SystemExit, match="no space left"):
+    with pytest.raises(SystemExit, match="could not be installed"):
         run.prepare(folder, run.ALL)
-    assert not run.is_ready(folder, run.APP)  # pip had begun to change the environment
+    assert run.is_ready(folder, run.APP)  # pip adds packages, and does not change those of the app
+    (here / "full").unlink()
+    run.prepare(folder, run.ALL)
+    assert packages(folder) == {"lamp-1.0", "pytest-9.0"}
 
 
 def test_a_folder_that_run_did_not_make_is_left_alone(here: Path) -> None:
@@ -141,60 +140,6 @@ def test_a_folder_that_run_did_not_make_is_left_alone(here: Path) -> None:
     with pytest.raises(SystemExit, match=r"did not make .*venv\. Rename that folder, or name another one"):
         run.prepare(folder, run.APP)
     assert [path.name for path in folder.iterdir()] == ["mine"]
-
-
-def test_a_backup_that_run_did_not_make_is_left_alone(here: Path) -> None:
-    folder, backup = here / "venv", here / "venv.old"
-    backup.mkdir()
-    (backup / "mine").touch()
-    run.prepare(folder, run.APP)  # it does not need that name yet
-    stop_halfway(folder)
-    (folder / "left over").touch()
-    with pytest.raises(SystemExit, match=r"did not make .*venv\.old\. Rename that folder"):
-        run.prepare(folder, run.APP)
-    assert [path.name for path in backup.iterdir()] == ["mine"]
-    assert (folder / "left over").exists()
-    (backup / run.STAMP).touch()
-    run.prepare(folder, run.APP)
-    assert run.is_ready(folder, run.APP)
-    assert not backup.exists()
-
-
-def test_the_rest_of_an_old_environment_is_recognized(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = here / "venv.old"
-    (old / "used").mkdir(parents=True)
-    (old / run.STAMP).touch()
-    monkeypatch.setattr(run.shutil, "rmtree", lambda folder, **_: (folder / run.STAMP).unlink())
-    run.remove(old)
-    run.require_ours(old)
-
-
-def test_two_commands_at_once_make_one_environment(here: Path) -> None:
-    folder = here / "venv"
-    threads = [threading.Thread(target=run.prepare, args=(folder, run.APP)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert installs(here) == 1
-    assert run.is_ready(folder, run.APP)
-
-
-def test_progress_names_the_package_and_counts() -> None:
-    log = "Looking in links: /wheels\nCollecting torch==2.13.0 (from -r requirements.txt (line 2))\n"
-    assert run.progress("", 0) == ""
-    assert run.progress(log, 0) == "Fetching torch (packages found: 1)"
-    log += (
-        "  Downloading torch-2.13.0-cp311-none-any.whl (190.2 MB)\nProcessing /wheels/jinja2-3.1.6-py3-none-any.whl\n"
-    )
-    assert run.progress(log, 0) == "Fetching jinja2 (packages found: 2)"
-    log += "Downloading typing_extensions-4.16.0-py3-none-any.whl (44 kB)\n"
-    assert run.progress(log, 0) == "Fetching typing_extensions 44 kB (packages found: 2)"
-    log += "Installing collected packages: jinja2, torch\n"
-    assert [run.progress(log, new) for new in (0, 1, 2)] == [
-        "Installing jinja2 (1 of 2)",
-        *["Installing torch (2 of 2)"] * 2,
-    ]
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import (
@@ -169,7 +170,9 @@ def visit(app: App, tabs: Tabs) -> Iterator[Callable[..., Page]]:
     """
     taken: list[tuple[Page, bool, bool]] = []
 
-    def open_page(path: str = "", *, scheme: str = "light", phone: bool = False, kept: bool = True) -> Page:
+    def open_page(
+        path: str = "", *, scheme: Literal["light", "dark"] = "light", phone: bool = False, kept: bool = True
+    ) -> Page:
         page = tabs.take(phone=phone) if kept else tabs.new(phone=phone)
         taken.append((page, phone, kept))
         page.set_viewport_size(VIEWPORTS[phone])

@@ -1,6 +1,6 @@
 """Figures that take too long for one run: measured once on bundled checkpoints, with the hash of their weights.
 
-`python -m docs.lesson_figures` measures them again.
+`python -m tools.lesson_figures` measures them again.
 """
 
 import json

@@ -12,8 +12,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.analysis.contributions import choice_of_token, contributions
 from model.analysis.influence import influence
 from model.analysis.lens import predicted_positions
@@ -26,6 +24,8 @@ from model.inference.padding import padded_for
 from model.inference.translate import translate
 from model.trace import Edit, hook_name, tracing
 from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 FAMILIES = ["BART", "T5", "GPT-NeoX", "OLMo 2", "Granite", "Phi", "RoBERTa", "ELECTRA, narrow embeddings"]
 TEXT, MASKED = "A dog sees it.", "A dog <mask> it."

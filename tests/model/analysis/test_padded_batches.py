@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from docs.foreign_families import family_named
-from docs.library_run import Pair, open_pair, run_library
-from docs.small_models import make_family
 from model.analysis.mask_bugs import continue_batch, mask_bug
 from model.analysis.mask_mistakes import BUGS, bugs_of
 from model.analysis.padded_batch import ids_of, layer_stages, padded_batch
@@ -18,6 +15,9 @@ from model.inference.classify import classify
 from model.inference.padded_pass import Side
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
+from tools.foreign_families import family_named
+from tools.library_run import Pair, open_pair, run_library
+from tools.small_models import make_family
 
 TEXTS = ("A <mask> runs.", "The cat <mask> on the mat because it was tired.")
 OpenPair = Callable[[str], Pair]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
-from docs.small_models import NAMES, byte_level
 from model.foreign.tokenizer import ForeignTokenizer, marked_space
 from model.text.shown_bytes import whole_characters
+from tools.small_models import NAMES, byte_level
 
 BYTES = ForeignTokenizer(ByT5Tokenizer())
 

@@ -8,11 +8,11 @@ import pytest
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, TextClassificationPipeline
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.inference.classify import classify
 from model.inference.opening import open_checkpoint
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 TEXT = "The cat sat on the mat."
 CLASSIFIERS = (

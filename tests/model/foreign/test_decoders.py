@@ -13,8 +13,6 @@ from tokenizers import ByteLevelBPETokenizer
 from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from docs.family_analyses import ANALYSES
-from docs.library_run import Pair, run
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError
 from model.checkpoints.description_file import write_values
 from model.checkpoints.questions import answered, questions_for
@@ -26,6 +24,8 @@ from model.network.protocols import Writes
 from model.text.vocabulary_list import read_vocabulary
 from model.trace import ablate_heads, tracing
 from tests.model.foreign.decoder_layouts import HEADS, LENGTH, TEXT, TUTORIALS, WIDTH, WORDS, Tutorial, tutorial
+from tools.family_analyses import ANALYSES
+from tools.library_run import Pair, run
 
 
 def agree(found: Tensor, expected: Tensor) -> None:

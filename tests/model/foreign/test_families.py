@@ -5,11 +5,11 @@ import re
 import pytest
 import transformers
 
-from docs.families import measure, measure_maps
-from docs.families_page import NUMBER, READ_ONLY, Row, page, rows_on_page
-from docs.family_analyses import ANALYSES
-from docs.foreign_families import FAMILIES, family_named
 from tests.conftest import ROOT
+from tools.families import measure, measure_maps
+from tools.families_page import NUMBER, READ_ONLY, Row, page, rows_on_page
+from tools.family_analyses import ANALYSES
+from tools.foreign_families import FAMILIES, family_named
 
 PAGE = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
 ROWS = rows_on_page(PAGE)
@@ -19,7 +19,7 @@ MAPS, ANALYSIS = 3e-6, 1e-4  # the largest differences
 
 
 def test_the_page_is_measured_with_the_installed_version() -> None:
-    """After an upgrade of `transformers`: run `python -m docs.families`, and read what has changed."""
+    """After an upgrade of `transformers`: run `python -m tools.families`, and read what has changed."""
     assert f"with transformers {transformers.__version__}." in PAGE
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.analysis.anatomy import anatomy, derive, value_norms, why_no_mixing
 from model.config.section import ConfigError
 from model.inference.opening import open_translator
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 TEXT = "The cat sat on the mat."
 ROUNDING = 1e-4

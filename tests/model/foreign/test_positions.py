@@ -4,8 +4,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from docs.foreign_families import family_named
-from docs.small_models import build
 from model.foreign.base import ForeignModel
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.positions import find_positions
@@ -15,6 +13,8 @@ from model.foreign.translator import ForeignTranslator
 from model.interventions import without_positions
 from model.network.position_kind import Rotation
 from model.trace import tracing
+from tools.foreign_families import family_named
+from tools.small_models import build
 
 WRAPPERS: dict[str, type[ForeignModel]] = {
     "translation": ForeignTranslator,

@@ -26,14 +26,14 @@ from transformers import (
 from transformers.utils import logging
 
 import model.foreign.open as opening
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.checkpoints.checkpoint import CheckpointError, Unused
 from model.config.section import ConfigError
 from model.foreign.attention import attend
 from model.foreign.reader import ForeignReader
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 TEXT = "The cat sat on the mat."
 Make = Callable[[str], Path]

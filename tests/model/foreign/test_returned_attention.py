@@ -12,9 +12,6 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForSequenceClassification, BigBirdConfig
 
-from docs.foreign_families import family_named
-from docs.library_run import open_pair, run
-from docs.small_models import make_family
 from model.analysis.contributions import contributions
 from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.config.section import ConfigError
@@ -25,6 +22,9 @@ from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import record_translation, translate
 from model.interventions import Head, Intervention
 from model.trace import tracing
+from tools.foreign_families import family_named
+from tools.library_run import open_pair, run
+from tools.small_models import make_family
 
 TEXT = "The cat sat on the mat."
 CLOSE = {"atol": 1e-6, "rtol": 1e-5}

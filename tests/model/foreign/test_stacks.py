@@ -10,8 +10,6 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from docs.foreign_families import Family, family_named
-from docs.small_models import build
 from model.config.section import ConfigError
 from model.foreign import stack_modules
 from model.foreign.base import ForeignModel
@@ -21,6 +19,8 @@ from model.foreign.stacks import ForeignStacks
 from model.foreign.translator import ForeignTranslator
 from model.network.residual_stream import Stack, read_out
 from model.trace import Trace, tracing
+from tools.foreign_families import Family, family_named
+from tools.small_models import build
 
 WRAPPERS: dict[str, type[ForeignModel]] = {
     "translation": ForeignTranslator,

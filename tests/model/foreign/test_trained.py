@@ -11,8 +11,6 @@ import torch
 from ruaccent import load_accentor
 from transformers import AutoModel, AutoTokenizer
 
-from docs.family_analyses import ANALYSES
-from docs.library_run import open_pair, run
 from model.analysis.anatomy import anatomy, derive
 from model.analysis.contributions import choice_of_token, contributions
 from model.analysis.influence import influence
@@ -22,6 +20,8 @@ from model.config.section import ConfigError
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from tests.model.analysis.follow import follow
+from tools.family_analyses import ANALYSES
+from tools.library_run import open_pair, run
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 

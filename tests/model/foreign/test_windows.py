@@ -10,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.foreign.architecture import architecture
@@ -20,6 +18,8 @@ from model.inference.classify import classify
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 TEXT = "The cat sat on the <mask>, and it was tired."
 Made = Callable[[str], Path]

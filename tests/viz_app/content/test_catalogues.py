@@ -8,8 +8,8 @@ import pytest
 from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 
-from docs.words import SOURCES, Marked, domain, filled, marked
 from tests.conftest import BUNDLED, ROOT
+from tools.words import SOURCES, Marked, domain, filled, marked
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue_files
 from viz_app.content.numbers import NO_SPACES
 from viz_app.content.pseudo import PSEUDO, Pseudo
@@ -69,8 +69,8 @@ def placeholders(*texts: str) -> set[str]:
 def test_every_text_is_translated_and_every_translation_is_used(language: str) -> None:
     wanted = {(domain(one.path), one.context, one.text) for one in TEXTS}
     there = {(room, *key(message)) for room, message in messages(language)}
-    assert wanted - there == set(), "run `python -m docs.words`, and translate these"
-    assert there - wanted == set(), "the code does not use these: run `python -m docs.words`"
+    assert wanted - there == set(), "run `python -m tools.words`, and translate these"
+    assert there - wanted == set(), "the code does not use these: run `python -m tools.words`"
     missing = {(room, *key(message)) for room, message in messages(language) if not filled(message.string)}
     assert missing == set()
     assert [english(message)[0] for _, message in messages(language) if message.fuzzy] == []

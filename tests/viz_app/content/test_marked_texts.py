@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from docs.words import SOURCES
 from tests.conftest import ROOT
 from tests.viz_app.content.test_catalogues import TEXTS, placeholders
+from tools.words import SOURCES
 
 # What a visitor reads of a call of Streamlit: its first argument, and these.
 SHOWN_NAMES = {

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from docs.lesson_figures import SENTENCES, changes_of_heads
 from model.checkpoints.checkpoint import load_checkpoint
 from model.interventions import Intervention
 from tests.conftest import BUNDLED
@@ -17,6 +16,7 @@ from tests.viz_app.course.lesson_runs import (
     situation_of,
     step_of,
 )
+from tools.lesson_figures import SENTENCES, changes_of_heads
 from viz_app.course.figures import figures_of
 from viz_app.course.lessons.many_heads import BREAD, GARDEN, LESSON
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from docs.lesson_figures import SENTENCES, weights_hash
 from tests.conftest import BUNDLED
 from tests.viz_app.course.lesson_runs import answered, check_form, outcomes, situation_of, step_of
+from tools.lesson_figures import SENTENCES, weights_hash
 from viz_app.course.figures import figures_of, measured_on
 from viz_app.course.lesson import Verdict
 from viz_app.course.lessons.query_key_value import LESSON

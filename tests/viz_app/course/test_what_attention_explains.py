@@ -6,14 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.attention_figures import FIGURES, SENTENCES, best_pointer, head_figures, key_of
-from docs.lesson_figures import weights_hash
 from model.interventions import Head, Intervention
 from tests.viz_app.course.lesson_runs import answered, check_form, outcomes, situation_of, step_of
+from tools.lesson_figures import (
+    ATTENTION_FIGURES,
+    ATTENTION_SENTENCES,
+    best_pointer,
+    head_figures,
+    key_of,
+    weights_hash,
+)
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.lessons.what_attention_explains import LESSON, POINTER, STATION, all_uniform
 
-WRITTEN = json.loads(FIGURES.read_text(encoding="utf-8"))
+WRITTEN = json.loads(ATTENTION_FIGURES.read_text(encoding="utf-8"))
 ORDERS = WRITTEN["rank correlation with the effect of silencing"]
 
 
@@ -26,10 +32,9 @@ def test_the_lesson_is_complete() -> None:
 
 
 def test_the_figures_belong_to_the_bundled_weights() -> None:
-    assert WRITTEN["sha256"] == weights_hash(Path(key_of(WRITTEN["checkpoint"]).path)), (
-        "run: python -m docs.attention_figures"
-    )
-    assert WRITTEN["sentences"] == len(SENTENCES) == 25
+    key = key_of(WRITTEN["checkpoint"])
+    assert WRITTEN["sha256"] == weights_hash(Path(key.path)), "run: python -m tools.lesson_figures"
+    assert WRITTEN["sentences"] == len(ATTENTION_SENTENCES) == 25
 
 
 def test_the_texts_have_the_figures() -> None:
@@ -54,7 +59,7 @@ def test_the_figures_have_a_margin() -> None:
 
 
 def test_a_part_of_the_figures_comes_out_again() -> None:
-    some = head_figures(key_of(WRITTEN["checkpoint"]), SENTENCES[:3])
+    some = head_figures(key_of(WRITTEN["checkpoint"]), ATTENTION_SENTENCES[:3])
     assert abs(some["largest weight"][0]) < 0.3
     assert some["gradient"][0] > 0.6
 

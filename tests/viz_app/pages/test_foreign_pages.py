@@ -11,8 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from transformers import BertForTokenClassification
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from model.analysis.mask_mistakes import bugs_of
 from model.analysis.padded_batch import padded_batch
 from model.analysis.patching import patch_every_head
@@ -24,6 +22,8 @@ from model.inference.run import Run, compute
 from model.inference.translate import translate
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 from viz_app.content.examples import BATCHES
 from viz_app.sections.masks.bug_descriptions import MISTAKES
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from docs.foreign_families import family_named
-from docs.small_models import make_family
 from tests.viz_app.conftest import charts, head_map
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 OpenApp = Callable[..., AppTest]
 READ_ONLY = "Nothing can be changed in this model"

@@ -24,7 +24,7 @@ __all__ = ["LESSON"]
 BOOK, STATION = "She reads a book.", "Where is the station?"
 DOG, RAIN = "A brown dog is running through the snow.", "It was raining, so we stayed at home."
 SENTENCES = tuple(dict.fromkeys((*EVERYDAY["en"], *CAPTIONS["en"], *MORE["en"])))
-POINTER = Head("cross", 0, 2)  # of everyday-en-de: the best pointer, see `docs/attention_figures.json`
+POINTER = Head("cross", 0, 2)  # of everyday-en-de: the best pointer, see `tools/attention_figures.json`
 LAYERS, HEADS = 3, 8
 
 

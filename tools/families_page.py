@@ -7,8 +7,8 @@ from string import ascii_lowercase
 
 import transformers
 
-from docs.family_analyses import ANALYSES
-from docs.foreign_families import FAMILIES
+from tools.family_analyses import ANALYSES
+from tools.foreign_families import FAMILIES
 
 __all__ = ["READ_ONLY", "Row", "mark", "page", "rows_on_page"]
 
@@ -22,7 +22,7 @@ CLOSED, REASONS = "## Families that do not open", "## Why an analysis is not off
 NUMBER = re.compile(r"\d+e[+-]\d+")
 INTRODUCTION = """# Which families open
 
-The command `python -m docs.families` writes this page. It builds a small random model of each family and variant of
+The command `python -m tools.families` writes this page. It builds a small random model of each family and variant of
 Hugging Face's `transformers` from the library's own classes, opens its folder, and compares it with the library's own
 model with `attn_implementation="eager"`. Run it at every new version of the library.
 

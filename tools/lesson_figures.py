@@ -1,39 +1,59 @@
-"""Measure the figures of the lessons that take too long for one run, on twenty of our own sentences.
+"""Measure the figures of the lessons that take too long for one run, on sentences of our own.
 
-Run `python -m docs.lesson_figures` from the root of the repository. It takes about a minute on two cores. It writes
-`viz_app/course/figures.json` with the SHA-256 of the weights.
+`python -m tools.lesson_figures` takes some minutes on two cores. It writes `viz_app/course/figures.json`, which the
+lessons read, and `attention_figures.json`: those of lesson 7, which stand in its texts. Both name the SHA-256 of the
+weights. Tests compare it with the bundled checkpoint, and compute a part of the figures again.
 """
 
 import hashlib
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from model.analysis.alignment import Pointer, link_words
 from model.analysis.importance import all_heads
 from model.analysis.silencing import WrittenText, silence_cells
+from model.analysis.statistics import rank_agreement
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.paths import checkpoint_folders
+from model.corpora.aligned import error_rate
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from model.network.protocols import Writes
 from model.trace import Edit, hook_name, tracing
-from viz_app.content.examples import CAPTIONS, MORE
+from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.figures import FIGURES
+from viz_app.course.head_sizes import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights
 from viz_app.course.lessons.many_heads import BREAD
 from viz_app.course.rows import mean_entropies
 from viz_app.course.situation import Situation
-from viz_app.services.listing import list_one
+from viz_app.services.analyses import aligned_pairs
+from viz_app.services.listing import CheckpointKey, list_one
+from viz_app.services.loading import translator
 
-__all__ = ["SENTENCES", "changes_of_heads", "weights_hash"]
+__all__ = [
+    *("ATTENTION_FIGURES", "ATTENTION_SENTENCES", "NAME", "SENTENCES", "best_pointer", "changes_of_heads"),
+    *("head_figures", "key_of", "weights_hash"),
+]
 
+ATTENTION_FIGURES = Path(__file__).with_name("attention_figures.json")
 NAME = "everyday-en-de"
-FOLDER = Path("checkpoints") / NAME
 ROWS = 128  # of a batch
 SENTENCES = (*CAPTIONS["en"], *MORE["en"])
+ATTENTION_SENTENCES = tuple(dict.fromkeys((*EVERYDAY["en"], *SENTENCES)))  # of lesson 7
+
+FloatArray = NDArray[np.float32]
+
+
+def key_of(name: str) -> CheckpointKey:
+    """The key of a bundled checkpoint."""
+    return list_one(next(folder / name for folder in checkpoint_folders() if (folder / name).is_dir())).key
 
 
 def weights_hash(folder: Path) -> str:
@@ -78,8 +98,8 @@ def silence_rows(groups: Sequence[Sequence[Head]]) -> dict[str, Edit]:
     return {name: silence_cells(places) for name, places in cells.items()}
 
 
-def many_heads() -> dict[str, int]:
-    checkpoint = load_checkpoint(FOLDER)
+def many_heads(key: CheckpointKey) -> dict[str, int]:
+    checkpoint = load_checkpoint(Path(key.path))
     found = [changes_of_heads(checkpoint, sentence) for sentence in SENTENCES]
     layers = np.sum([changed for _, changed in found], axis=0)
     heads = checkpoint.model.config.num_heads * len(layers)
@@ -95,8 +115,7 @@ def many_heads() -> dict[str, int]:
     }
 
 
-def query_key_value() -> dict[str, int | float]:
-    key = list_one(FOLDER.resolve()).key
+def query_key_value(key: CheckpointKey) -> dict[str, int | float]:
     means = np.mean([mean_entropies(Situation(key=key, text=sentence)) for sentence in SENTENCES], axis=0)
     return {
         "sentences": len(SENTENCES),
@@ -105,12 +124,52 @@ def query_key_value() -> dict[str, int | float]:
     }
 
 
+def head_figures(key: CheckpointKey, sentences: Sequence[str]) -> Mapping[str, Sequence[float]]:
+    """How well three measures of a head put the heads in the order of the effects of silencing them.
+
+    Returns:
+        Measure → Spearman's rank correlation, and the ends of its 95 % bootstrap interval. "largest weight" and
+        "gradient" order all heads. The others order the heads of one kind by the largest weight.
+    """
+    measures = head_effects, largest_weights, head_gradients
+    effects, weights, gradients = (np.stack([measure(key, text) for text in sentences]) for measure in measures)
+    found = {"largest weight": rank_agreement(weights, effects), "gradient": rank_agreement(gradients, effects)}
+    heads = effects.shape[1] // len(KINDS_IN_ORDER)
+    for number, kind in enumerate(KINDS_IN_ORDER):
+        some = slice(number * heads, (number + 1) * heads)
+        found[f"largest weight, {kind}"] = rank_agreement(weights[:, some], effects[:, some])
+    return {name: [round(one, 3) for one in figures] for name, figures in found.items()}
+
+
+def best_pointer(key: CheckpointKey) -> Mapping[str, str | float]:
+    """The head of the cross-attention with the smallest alignment error rate; layer and head count from 1."""
+    pairs = aligned_pairs(key)
+    links = [link_words(translator(key), pair) for pair in pairs]
+    heads = [pointer for pointer in links[0] if pointer.name == "head"]
+
+    def rate(pointer: Pointer) -> float:
+        return error_rate([each[pointer] for each in links], pairs)
+
+    best = min(heads, key=rate)
+    return {"layer": best.layer + 1, "head": best.head + 1, "when": best.when, "error rate": round(rate(best), 4)}
+
+
 def main() -> None:
+    key = key_of(NAME)
+    sha256 = weights_hash(Path(key.path))
     found = {
-        "weights": {NAME: weights_hash(FOLDER)},
-        "figures": {"query-key-value": query_key_value(), "many-heads": many_heads()},
+        "weights": {NAME: sha256},
+        "figures": {"query-key-value": query_key_value(key), "many-heads": many_heads(key)},
     }
     FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    attention = {
+        "checkpoint": NAME,
+        "sha256": sha256,
+        "sentences": len(ATTENTION_SENTENCES),
+        "rank correlation with the effect of silencing": head_figures(key, ATTENTION_SENTENCES),
+        "best pointer": best_pointer(key),
+    }
+    ATTENTION_FIGURES.write_text(json.dumps(attention, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Draw `architecture.svg`: the rooms of the code and their imports, read from the code itself.
 
-python -m docs.architecture
+python -m tools.architecture
 """
 
 import ast
@@ -15,7 +15,7 @@ __all__ = ["IMPORTS", "PACKAGES", "PICTURE", "TREES", "drawing", "room", "room_i
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("model", "viz_app", "headlight", "weights")
 FILES = [*(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))), ROOT / "streamlit_app.py"]
-PICTURE = Path(__file__).with_suffix(".svg")
+PICTURE = ROOT / "docs" / "architecture.svg"
 PASSAGES = ("model", "viz_app", "model.__main__")  # they only pass names on
 
 BOX, FLOOR, MARGIN = (160, 34), 66, 24  # pixels: width and height of a box, distance of two floors, edge of the picture

@@ -1,13 +1,13 @@
 """Collect the texts of the interface, and bring the catalogues of all languages up to date.
 
-python -m docs.words
+python -m tools.words
 
 Each room of the code has a catalogue of its own in each language, so that several people can translate at once. A text
 that another room has translated already is filled in. A text that the code no longer uses is removed.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,8 +162,9 @@ def main() -> None:
             print(f"{language}/{name}.po: {len(catalog)} texts, {missing} not translated")
 
 
-def filled(string: str | tuple[str, ...]) -> bool:
-    return bool(string) if isinstance(string, str) else bool(string) and all(string)
+def filled(string: str | Sequence[str] | None) -> bool:
+    """Whether a translation is complete, in all its plural forms."""
+    return all(string) if string else False
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Write `families.md`: which families of `transformers` open, measured on a small random model of each family.
 
-    python -m docs.families                  # measure all families: about two minutes
-    python -m docs.families Llama "Phi-3"    # measure these, and keep the other rows of the page
+    python -m tools.families                  # measure all families: about two minutes
+    python -m tools.families Llama "Phi-3"    # measure these, and keep the other rows of the page
 
 Each model is opened like any folder, run by Headlight, and compared with the library's own `eager` attention and its
 `generate`.
@@ -16,20 +16,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
-from docs.families_page import READ_ONLY, Row, mark, page, rows_on_page
-from docs.family_analyses import ANALYSES
-from docs.foreign_families import FAMILIES
-from docs.library_run import TEXT, Run, open_pair, run
-from docs.small_models import Family, make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.config.section import ConfigError
 from model.inference.classify import Classification, classify
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
+from tools.families_page import READ_ONLY, Row, mark, page, rows_on_page
+from tools.family_analyses import ANALYSES
+from tools.foreign_families import FAMILIES
+from tools.library_run import TEXT, Run, open_pair, run
+from tools.small_models import Family, make_family
 
 __all__ = ["measure", "measure_maps"]
 
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parent.parent / "docs" / "families.md"
 SEEDS, FEWEST = 6, 5  # random models of one family; tokens of a text that proves something
 PLAIN = {"do_sample": False, "num_beams": 1}  # greedy search, with all other settings of the folder
 
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("titles", nargs="*", metavar="TITLE", help="measure these families (default: all)")
     titles = parser.parse_args().titles
     if unknown := set(titles) - {family.title for family in FAMILIES}:
-        parser.error(f"{sorted(unknown)[0]!r} is not a title in docs/foreign_families.py.")
+        parser.error(f"{sorted(unknown)[0]!r} is not a title in tools/foreign_families.py.")
     kept = rows_on_page(PAGE.read_text(encoding="utf-8")) if titles else {}
     rows = []
     for family in FAMILIES:

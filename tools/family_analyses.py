@@ -12,9 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from docs.family_patching import patching_difference
-from docs.family_positions import position_difference
-from docs.library_run import LibraryRun, Run, run_library
 from model.analysis.anatomy import anatomy, derive
 from model.analysis.contributions import Choice, choice_of_class, choice_of_token, contributions
 from model.analysis.influence import influence
@@ -28,6 +25,9 @@ from model.foreign.base import ForeignModel
 from model.inference.classify import Classification
 from model.inference.padded_pass import Side
 from model.network.residual_stream import StackName
+from tools.family_patching import patching_difference
+from tools.family_positions import position_difference
+from tools.library_run import LibraryRun, Run, run_library
 
 __all__ = ["ANALYSES"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from docs.small_models import END, Family
+from tools.small_models import END, Family
 
 __all__ = ["FAMILIES", "WINDOW", "family_named"]
 

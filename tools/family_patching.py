@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from docs.library_run import Run
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.base import ForeignModel
@@ -22,6 +21,7 @@ from model.inference.run import Run as ModelRun
 from model.inference.run import compute
 from model.inference.translation import Translation
 from model.interventions import Head
+from tools.library_run import Run
 
 __all__ = ["DONORS", "patching_difference"]
 

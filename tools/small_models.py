@@ -135,7 +135,7 @@ def build(family: Family, vocabulary: int, *, seed: int = 0) -> PreTrainedModel:
     labels = {"id2label": LABELS} if family.task == "classification" else {}
     sizes = {name: size for name, size in SIZES.items() if name in known}
     config = kind(**{**sizes, **marks, "vocab_size": vocabulary, **labels, **family.settings})
-    named = CLASSES[family.task][family.model_type]
+    named: Any = CLASSES[family.task][family.model_type]
     torch.manual_seed(seed)
     model: PreTrainedModel = getattr(transformers, named[0] if isinstance(named, tuple) else named)(config)
     return sharpen(model)
