@@ -2,8 +2,8 @@
 // that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { announce } from "./assets/announcer.js";
 import { draw, el, find } from "./assets/dom.js";
-import savePictures from "./assets/save_pictures.js";
-import tooltips from "./assets/tooltips.js";
+import { savePictures } from "./assets/save_pictures.js";
+import { tooltips } from "./assets/tooltips.js";
 import { isChosen, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, note, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";

@@ -22,7 +22,7 @@ export function maskPictureData(axes, numbers, title, { bound = 1, colours = ALL
   return { ...axes, numbers, bound, colours, title, alt: title, describe };
 }
 
-export default component((root) => {
+export const maskPicture = component((root) => {
   let data = /** @type {any} */ (null), map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
 
   function redraw() {

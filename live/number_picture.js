@@ -11,7 +11,7 @@ import { say } from "./assets/words.js";
 const LEFT = 62, RIGHT = 16, BELOW = 46, HIGHEST = 420; // pixels
 const MOST = 7, STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]; // labels on an axis; the numbers between two
 
-export default component((root) => {
+export const numberPicture = component((root) => {
   let data = /** @type {any} */ (null), picture = "", at = [0, 0];
 
   function update(next) {

@@ -5,7 +5,7 @@ import { availableWidth, component } from "./assets/mounting.js";
 
 const LEFT = 56, BELOW = 46, HEIGHT = 300, LEGEND = 22, EDGE = 12; // pixels
 
-export default component((root) => {
+export const wavePicture = component((root) => {
   let data = /** @type {any} */ (null);
 
   function redraw() {

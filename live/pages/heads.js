@@ -1,8 +1,8 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import attentionMap from "../assets/attention_map.js";
+import { attentionMap } from "../assets/attention_map.js";
 import { SIGNED } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
-import headSwitches from "../assets/head_switches.js";
+import { headSwitches } from "../assets/head_switches.js";
 import { colourAt, inkOn, times } from "../assets/numbers.js";
 import { say } from "../assets/words.js";
 import { noChanges, sameHead, toggled, writeChanges } from "../changes.js";

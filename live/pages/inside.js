@@ -1,6 +1,6 @@
 // One head: one query from its vector to the head's output. Each step is computed again from recorded tensors, beside the
 // model's own numbers.
-import derivation from "../assets/derivation.js";
+import { derivation } from "../assets/derivation.js";
 import { draw, el } from "../assets/dom.js";
 import { levelOf } from "../assets/pixels.js";
 import { say } from "../assets/words.js";

@@ -10,7 +10,7 @@ import { hookName, KINDS } from "../engine/trace.js";
 import { headLists } from "../head_choice.js";
 import { namesOf } from "../kinds.js";
 import { mapName } from "../maps.js";
-import maskPicture from "../mask_picture.js";
+import { maskPicture } from "../mask_picture.js";
 import { maskPictureData } from "../mask_picture.js";
 import { batchFields, chosenSentence, LONGEST_OF_BATCH, padded } from "../padded_batch.js";
 import { cutNote } from "../text_limit.js";

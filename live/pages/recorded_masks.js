@@ -1,5 +1,5 @@
 // Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one head.
-import attentionMap from "../assets/attention_map.js";
+import { attentionMap } from "../assets/attention_map.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
@@ -8,7 +8,7 @@ import { beside, caption, heading, mount, place } from "../controls.js";
 import { headLists } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
-import maskPicture from "../mask_picture.js";
+import { maskPicture } from "../mask_picture.js";
 import { maskPictureData } from "../mask_picture.js";
 
 /**

@@ -1,6 +1,6 @@
 // Step by step: the translation word by word. The visitor can force another word at each step.
 import { draw, el } from "../assets/dom.js";
-import stepper from "../assets/stepper.js";
+import { stepper } from "../assets/stepper.js";
 import { say } from "../assets/words.js";
 import { tokenRows } from "../chips.js";
 import { writeForced } from "../choices.js";

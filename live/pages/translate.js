@@ -1,10 +1,10 @@
 // Translate: a sentence, its translation, and every attention map that the model computed for it.
 import { rowsOfChips } from "../chips.js";
-import attentionLines from "../assets/attention_lines.js";
-import attentionMap from "../assets/attention_map.js";
+import { attentionLines } from "../assets/attention_lines.js";
+import { attentionMap } from "../assets/attention_map.js";
 import { draw, el } from "../assets/dom.js";
-import headGrid from "../assets/head_grid.js";
-import wordLines from "../assets/word_lines.js";
+import { headGrid } from "../assets/head_grid.js";
+import { wordLines } from "../assets/word_lines.js";
 import { chosenHead } from "../chosen_head.js";
 import { heading, mount, note, place, segmented, table, toggle } from "../controls.js";
 import { headLists } from "../head_choice.js";

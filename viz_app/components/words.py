@@ -8,7 +8,7 @@ import json
 import re
 from functools import cache
 
-from viz_app.components.bundle import bundle
+from viz_app.components.bundle import modules
 from viz_app.content.catalogues import ENGLISH
 from viz_app.content.translation import language, t
 
@@ -23,11 +23,12 @@ def marked_in(script: str) -> list[str]:
 
 
 @cache
-def texts_of(*modules: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(marked_in(bundle(*modules))))
+def texts_of(*names: str) -> tuple[str, ...]:
+    scripts = {path: text for name in names for path, text in modules(f"assets/{name}.js").items()}
+    return tuple(dict.fromkeys(text for script in scripts.values() for text in marked_in(script)))
 
 
-def words_of(*modules: str) -> dict[str, str]:
+def words_of(*names: str) -> dict[str, str]:
     """English → translation, for these modules of `assets/` and all that they import, and "" → the language."""
     used = language()
-    return {"": used} | ({} if used == ENGLISH else {text: t(text) for text in texts_of(*modules)})
+    return {"": used} | ({} if used == ENGLISH else {text: t(text) for text in texts_of(*names)})

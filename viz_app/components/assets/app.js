@@ -1,30 +1,30 @@
 // All components of the app. The server sends this file once; the component of each picture then takes its own from here.
-import address from "./address.js";
-import architecture from "./architecture.js";
-import attentionLines from "./attention_lines.js";
-import attentionMap from "./attention_map.js";
-import beamTree from "./beam_tree.js";
-import chartKeys from "./chart_keys.js";
-import connection from "./connection.js";
-import derivation from "./derivation.js";
-import headGrid from "./head_grid.js";
-import headSwitches from "./head_switches.js";
-import keptTheme from "./kept_theme.js";
-import lessonStore from "./lesson_store.js";
-import lessonTarget from "./lesson_target.js";
-import menuRoles from "./menu_roles.js";
+import { address } from "./address.js";
+import { architecture } from "./architecture.js";
+import { attentionLines } from "./attention_lines.js";
+import { attentionMap } from "./attention_map.js";
+import { beamTree } from "./beam_tree.js";
+import { chartKeys } from "./chart_keys.js";
+import { connection } from "./connection.js";
+import { derivation } from "./derivation.js";
+import { headGrid } from "./head_grid.js";
+import { headSwitches } from "./head_switches.js";
+import { keptTheme } from "./kept_theme.js";
+import { lessonStore } from "./lesson_store.js";
+import { lessonTarget } from "./lesson_target.js";
+import { menuRoles } from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
-import pageAnnouncement from "./page_announcement.js";
-import pageLanguage from "./page_language.js";
+import { pageAnnouncement } from "./page_announcement.js";
+import { pageLanguage } from "./page_language.js";
 import { combined } from "./page_parts.js";
-import presentKey from "./present_key.js";
-import savePictures from "./save_pictures.js";
-import shortcuts from "./shortcuts.js";
-import stepper from "./stepper.js";
-import tooltips from "./tooltips.js";
-import touch from "./touch.js";
-import trainingPlayer from "./training_player.js";
-import wordLines from "./word_lines.js";
+import { presentKey } from "./present_key.js";
+import { savePictures } from "./save_pictures.js";
+import { shortcuts } from "./shortcuts.js";
+import { stepper } from "./stepper.js";
+import { tooltips } from "./tooltips.js";
+import { touch } from "./touch.js";
+import { trainingPlayer } from "./training_player.js";
+import { wordLines } from "./word_lines.js";
 
 const components = {
   address, architecture, derivation, stepper,

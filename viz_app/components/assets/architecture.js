@@ -33,7 +33,7 @@ function part({ x, y, width, height, label, note, frame }) {
   ]);
 }
 
-export default component((root) => {
+export const architecture = component((root) => {
   let data, report;
 
   function layer(boxes) {

@@ -49,7 +49,7 @@ export function dashOf(layer, layers) {
   return DASHES[[...new Set(layers)].sort((a, b) => a - b).indexOf(layer) % DASHES.length];
 }
 
-export default component((root) => {
+export const attentionLines = component((root) => {
   let data = /** @type {any} */ (null), weights, selected, threshold = 0.05, best = 0;
   let pointed = /** @type {TokenPlace | null} */ (null), focused = /** @type {TokenPlace | null} */ (null);
 

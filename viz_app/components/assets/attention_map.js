@@ -32,7 +32,7 @@ export function scaleTicks(largest, logarithmic) {
   return shares.map((share) => [scalePosition(share, logarithmic), String(Number((share * largest).toPrecision(2)))]);
 }
 
-export default component((root) => {
+export const attentionMap = component((root) => {
   let data = /** @type {any} */ (null), weights, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
 
   function update(next) {

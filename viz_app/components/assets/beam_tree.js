@@ -27,7 +27,7 @@ function edge({ best, fate }, from, to) {
   return el("path", { d: `M${x},${y1} C${middle},${y1} ${middle},${y2} ${to.x},${y2}`, class: `edge ${fate}${best ? " best" : ""}` });
 }
 
-export default component((root) => {
+export const beamTree = component((root) => {
   let data, report, picked = /** @type {number | null} */ (null); // the step of the box that was chosen last
 
   function box({ token, depth, log_prob, score, fate, best }, i, { x, y }) {

@@ -70,7 +70,7 @@ function prepareMaps() {
   lost.focus({ preventScroll: true });
 }
 
-export default listening(() => [
+export const chartKeys = listening(() => [
   onPage("keydown", pressed, { capture: true }),
   onPage("focusout", left),
   onPage("pointerdown", () => { clicked = null; }),

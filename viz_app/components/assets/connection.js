@@ -6,7 +6,7 @@ import { say } from "./words.js";
 
 const NOTE = "hl-offline";
 
-export default listening(() => {
+export const connection = listening(() => {
   function look() {
     const note = document.querySelector(`.${NOTE}`);
     if (isConnected()) return note?.remove();

@@ -7,7 +7,7 @@ import { decodeBytes } from "./numbers.js";
 import { dataUrl, pixelsOf } from "./pixels.js";
 import { say } from "./words.js";
 
-export default component((root) => {
+export const derivation = component((root) => {
   let data, pictures = /** @type {string[]} */ ([]), pinned = "", pointed = ""; // the latter two: names of steps
 
   function point(step) {

@@ -8,7 +8,7 @@ import { singleTabStop } from "./single_tab_stop.js";
 
 const LOWEST = 200, BELOW = 90; // pixels: of the picture, and of the page below it
 
-export default component((root) => {
+export const headGrid = component((root) => {
   let data = /** @type {any} */ (null), picture = "", report;
 
   function update(next, setTriggerValue) {

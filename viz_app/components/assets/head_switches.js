@@ -25,7 +25,7 @@ export function uncounted(clicks, { board, clicks: count = 0 }) {
   return { ...clicks, first: count, places: clicks.places.slice(count - clicks.first) };
 }
 
-export default component((root) => {
+export const headSwitches = component((root) => {
   /** @type {Clicks} */
   let clicks = { board: `${Date.now()}-${Math.random()}`, first: 0, places: [] }; // the name tells boards apart
   let data, report;

@@ -2,7 +2,7 @@
 import { chosenTheme, keepTheme } from "./bridge.js";
 import { listening, onPage } from "./page_events.js";
 
-export default listening(() => {
+export const keptTheme = listening(() => {
   let last = chosenTheme();
 
   function leave() {

@@ -104,7 +104,7 @@ function mayOffer() {
   return offers;
 }
 
-export default component((root) => {
+export const lessonStore = component((root) => {
   /** @type {LessonData | undefined} */
   let latest;
   /** @type {(name: string, value: unknown) => void} */

@@ -5,7 +5,7 @@ import { component } from "./mounting.js";
 
 let latest = { step: "", target: "", shown: "" };
 
-export default component(() => {
+export const lessonTarget = component(() => {
   let stop = () => {};
   function update(/** @type {{ step: string, target: string, shown: string }} */ data) {
     const { step, target, shown } = latest;

@@ -5,7 +5,8 @@ import { colourAt } from "./numbers.js";
 /** @typedef {{ scale: string[], masked: string, broken: string }} Colours */
 /** @typedef {{ width: number, height: number, data: Uint8ClampedArray<ArrayBuffer> }} Pixels Four bytes for each pixel. */
 
-export const MASKED = 255, BROKEN = 254;
+export const MASKED = 255;
+export const BROKEN = 254;
 
 /**
  * The level of a number from 0 to 1.

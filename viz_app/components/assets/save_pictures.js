@@ -28,7 +28,7 @@ function keyOf(picture) {
   return keyAround(home instanceof ShadowRoot ? home.host : picture);
 }
 
-export default component(() => {
+export const savePictures = component(() => {
   let facts = [], titles = {};
 
   function addMenus() {

@@ -56,7 +56,7 @@ function scrollTo(step) {
   else scrollPage(step * PAGE * innerHeight);
 }
 
-export default listening(() => {
+export const shortcuts = listening(() => {
   document.documentElement.dataset.keys = "ready";
   return [onPage("keydown", pressed), () => delete document.documentElement.dataset.keys];
 });

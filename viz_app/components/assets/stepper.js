@@ -40,7 +40,7 @@ export function rowsLayout({ shape: [layers, heads], labels, available, below = 
   return { top, width, cell, y, height: y(layers * heads) + cell + 4 };
 }
 
-export default component((root) => {
+export const stepper = component((root) => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let data = /** @type {any} */ (null), maps, report;
   let speed = /** @type {number | null} */ (null); // as chosen

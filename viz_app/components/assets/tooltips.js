@@ -12,4 +12,4 @@ function keepInside({ target }) {
   if (bottom + MARGIN > innerHeight && above > 0) tip.style.top = `${-height - MARGIN}px`;
 }
 
-export default listening(() => [onPage(["pointerover", "focusin"], keepInside)]);
+export const tooltips = listening(() => [onPage(["pointerover", "focusin"], keepInside)]);

@@ -7,7 +7,7 @@ const keepFromPlotly = (event) => {
   if (event.target.closest?.(PLOTLY.chart)) event.stopPropagation();
 };
 
-export default listening(() => [
+export const touch = listening(() => [
   onPage("click", closeSidebarAfter),
   onPage("touchstart", keepFromPlotly, { capture: true, passive: true }),
 ]);

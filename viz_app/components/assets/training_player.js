@@ -15,7 +15,7 @@ import { say } from "./words.js";
 const INTERVAL = 1000; // milliseconds for each snapshot
 const HIGHEST = 320; // pixels of the grid of all heads
 
-export default component((root) => {
+export const trainingPlayer = component((root) => {
   let data = /** @type {any} */ (null), weights, report, chosen = 0, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
   let known = -1; // the snapshot that the server knows
   const film = playback({

@@ -43,7 +43,7 @@ function lineBetween(top, bottom, box, weight) {
   });
 }
 
-export default component(() => {
+export const wordLines = component(() => {
   let data, weights, selection = /** @type {Selection} */ (null), home = /** @type {any} */ (null); // home: where the chips are
   const chipsOnPage = () => document.querySelector(".hl-looks");
   const chip = (row, i) => home?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
