@@ -9,9 +9,12 @@ import { kindsOf } from "./kinds.js";
  * @returns {{ kind: string, layer: number, head: any }} The head is a number from 0, "mean" or "max".
  */
 export function chosenHead({ choices, info }, wanted = choices.kind) {
-  const kinds = kindsOf(info.heads), kind = kinds.includes(wanted) ? wanted : kinds[0], [layers, heads] = info.heads[kind];
+  const kinds = kindsOf(info.heads), kind = kinds.includes(wanted) ? wanted : kinds[0];
+  const [layers, heads] = info.heads[kind];
   const layer = choices.layer && Number(choices.layer) >= 1 ? Math.min(Number(choices.layer), layers) - 1 : layers - 1;
-  const head = ["mean", "max"].includes(choices.head) ? choices.head : Math.min(Math.max(Number(choices.head ?? 1), 1), heads) - 1;
+  const head = ["mean", "max"].includes(choices.head)
+    ? choices.head
+    : Math.min(Math.max(Number(choices.head ?? 1), 1), heads) - 1;
   return { kind, layer, head };
 }
 

@@ -12,12 +12,15 @@ const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken:
  * @param {any} axes The tokens and titles of its rows and columns.
  * @param {Float32Array} numbers (T, S), -Infinity where masked.
  * @param {string} title
- * @param {{ bound?: number, colours?: any, state?: (number: number) => string }} [shown] The number that has the brightest colour,
- *   and what is said of a number.
+ * @param {{ bound?: number, colours?: any, state?: (number: number) => string }} [shown] The number that has the
+ *   brightest colour, and what is said of a number.
  */
-export function maskPictureData(axes, numbers, title, { bound = 1, colours = ALLOWED, state = () => say("may attend") } = {}) {
+export function maskPictureData(axes, numbers, title,
+  { bound = 1, colours = ALLOWED, state = () => say("may attend") } = {}) {
   const describe = (t, s, number) => say("query: {query}; key: {key}; {state}", {
-    query: axes.queries[t], key: axes.keys[s], state: number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : state(number),
+    query: axes.queries[t], key: axes.keys[s], state: number === -Infinity
+      ? say("masked")
+      : Number.isNaN(number) ? say("not a number") : state(number),
   });
   return { ...axes, numbers, bound, colours, title, alt: title, describe };
 }

@@ -1,4 +1,5 @@
-// Many signed numbers as one picture with its axes: blue below 0, white at 0, red above. The number below the pointer is shown.
+// Many signed numbers as one picture with its axes: blue below 0, white at 0, red above. The number below the pointer
+// is shown.
 import { announce } from "./assets/announcer.js";
 import { SIGNED } from "./assets/colours.js";
 import { draw, el, find } from "./assets/dom.js";
@@ -23,7 +24,10 @@ export const numberPicture = component((root) => {
     redraw();
   }
 
-  const readout = () => `${data.rowName} ${at[0]}; ${data.columnName} ${at[1]}: ${data.numbers[at[0] * data.columns + at[1]].toFixed(4).replace("NaN", say("not a number"))}`;
+  function readout() {
+    const number = data.numbers[at[0] * data.columns + at[1]].toFixed(4).replace("NaN", say("not a number"));
+    return `${data.rowName} ${at[0]}; ${data.columnName} ${at[1]}: ${number}`;
+  }
 
   function point(row, column) {
     at = [clamped(row, data.rows), clamped(column, data.columns)];
@@ -36,11 +40,16 @@ export const numberPicture = component((root) => {
   }
 
   function redraw() {
-    const width = Math.max(200, availableWidth(root) - LEFT - RIGHT), height = Math.min(HIGHEST, Math.max(200, 6 * data.rows));
-    const x = (column) => LEFT + ((column + 0.5) / data.columns) * width, y = (row) => ((row + 0.5) / data.rows) * height;
-    const cell = ({ offsetX, offsetY }) => [Math.floor((offsetY / height) * data.rows), Math.floor(((offsetX - LEFT) / width) * data.columns)];
-    draw(root, [el("output", { class: "says", "aria-live": "off" }, say("Point at the picture to see a number.")), el("svg", {
-      width: LEFT + width + RIGHT, height: height + BELOW, tabindex: 0, role: "group", class: "map", "aria-label": `${data.alt}. ${say("Arrow keys move from number to number.")}`,
+    const width = Math.max(200, availableWidth(root) - LEFT - RIGHT);
+    const height = Math.min(HIGHEST, Math.max(200, 6 * data.rows));
+    const x = (column) => LEFT + ((column + 0.5) / data.columns) * width;
+    const y = (row) => ((row + 0.5) / data.rows) * height;
+    const cell = ({ offsetX, offsetY }) =>
+      [(offsetY / height) * data.rows, ((offsetX - LEFT) / width) * data.columns].map(Math.floor);
+    draw(root, [el("output", { class: "says", "aria-live": "off" }, say("Point at the picture to see a number.")),
+      el("svg", {
+      width: LEFT + width + RIGHT, height: height + BELOW, tabindex: 0, role: "group", class: "map",
+        "aria-label": `${data.alt}. ${say("Arrow keys move from number to number.")}`,
       "data-title": data.title, onpointermove: (event) => point(...cell(event)), onkeydown: (event) => {
         const direction = ARROWS[event.key];
         if (!direction) return;
@@ -49,10 +58,19 @@ export const numberPicture = component((root) => {
         announce(readout());
       },
     }, [
-      el("image", { href: picture, x: LEFT, y: 0, width, height, preserveAspectRatio: "none", style: "image-rendering: pixelated" }),
-      el("g", {}, labels(data.rows, (row) => el("text", { x: LEFT - 6, y: Math.max(13, y(row) + 5), "text-anchor": "end" }, String(row)))),
-      el("g", {}, labels(data.columns, (column) => el("text", { x: x(column), y: height + 18, "text-anchor": "middle" }, String(column)))),
-      el("text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, data.rowName),
+      el("image", {
+        href: picture, x: LEFT, y: 0, width, height, preserveAspectRatio: "none", style: "image-rendering: pixelated",
+      }),
+      el("g", {}, labels(
+        data.rows, (row) => el("text", { x: LEFT - 6, y: Math.max(13, y(row) + 5), "text-anchor": "end" }, String(row))
+      )),
+      el("g", {}, labels(
+        data.columns, (column) => el("text", { x: x(column), y: height + 18, "text-anchor": "middle" }, String(column))
+      )),
+      el(
+        "text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` },
+        data.rowName,
+      ),
       el("text", { x: LEFT + width / 2, y: height + 40, "text-anchor": "middle" }, data.columnName),
     ])]);
   }

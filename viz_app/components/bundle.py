@@ -34,7 +34,7 @@ LIVE = HOME / "live"
 COMPONENT_STYLES = ("components.css", "save_menu.css")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
-COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
+COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
 DECLARED = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
 
 

@@ -1,6 +1,5 @@
 """The scripts of a page that is published: modules joined, without their texts, in as few characters as possible."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import Literal
 import minify
 
 from viz_app.components.bundle import exports_of, imports_of, joined
-from viz_app.components.words import SAY, marked_in
+from viz_app.components.words import SAY, marked_in, text_of
 
 __all__ = ["INSTEAD", "Form", "minified", "numbered", "script_of", "shared_names", "texts_of"]
 
@@ -100,4 +99,4 @@ def texts_of(scripts: Mapping[str, str]) -> list[str]:
 def numbered(script: str, texts: Sequence[str]) -> str:
     """A script in which each text of a list is its number there."""
     numbers = {text: number for number, text in enumerate(texts)}
-    return SAY.sub(lambda match: match[0].replace(match[1], str(numbers.get(json.loads(match[1]), match[1]))), script)
+    return SAY.sub(lambda match: match[0].replace(match[1], str(numbers.get(text_of(match[1]), match[1]))), script)

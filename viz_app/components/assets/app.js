@@ -1,4 +1,5 @@
-// All components of the app. The server sends this file once; the component of each picture then takes its own from here.
+// All components of the app. The server sends this file once; the component of each picture then takes its own from
+// here.
 import { address } from "./address.js";
 import { architecture } from "./architecture.js";
 import { attentionLines } from "./attention_lines.js";
@@ -34,15 +35,18 @@ const components = {
   head_grid: headGrid,
   head_switches: headSwitches,
   lesson_store: lessonStore,
-  page_parts: combined({ page_announcement: pageAnnouncement, word_lines: wordLines, lesson_target: lessonTarget, save_pictures: savePictures }),
+  page_parts: combined({
+    page_announcement: pageAnnouncement, word_lines: wordLines, lesson_target: lessonTarget,
+      save_pictures: savePictures,
+  }),
   present_key: presentKey,
   training_player: trainingPlayer,
 };
 
 /**
  * Hand over the components to all that wait for them.
- * @param {string} name The global variable with the promise of the components. It names their version too: after an update
- *   of the server, old and new components can be on one page.
+ * @param {string} name The global variable with the promise of the components. It names their version too: after an
+ *   update of the server, old and new components can be on one page.
  * @param {string} css The style of all components.
  */
 export function provideComponents(name, css) {
@@ -54,4 +58,7 @@ export function provideComponents(name, css) {
 }
 
 /** The language of a page, and how it reacts to keys and fingers. */
-export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, kept_theme: keptTheme, connection, page_language: pageLanguage, tooltips });
+export const pageKeys = combined({
+  touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, kept_theme: keptTheme, connection,
+  page_language: pageLanguage, tooltips,
+});

@@ -10,7 +10,8 @@ import { decodeFloats, times } from "./numbers.js";
 import { onPage } from "./page_events.js";
 import { say } from "./words.js";
 
-const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
+// pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
+const BELOW = 60, DECADES = 4;
 
 /**
  * Where a weight is on the colour scale, from 0 to 1.
@@ -44,7 +45,8 @@ export const attentionMap = component((root) => {
   const position = (share) => scalePosition(share, data.logarithmic);
 
   function describe(t, s) {
-    const number = withoutNumber(weight(t, s)) || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
+    const number = withoutNumber(weight(t, s))
+      || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
     return say("query: {query}; key: {key}; {number}", {
       query: data.notes[t] ?? isolated(data.queries[t]), key: isolated(data.keys[s]), number,
     });

@@ -14,7 +14,11 @@ export const connection = listening(() => {
     const place = document.createElement("div");
     Object.assign(place, { className: NOTE, role: "alert" });
     document.body.append(place);
-    draw(place, [el("span", {}, say("Headlight does not answer. What you click now is lost. The page works again as soon as it answers."))]);
+    draw(place, [
+      el("span", {}, say(
+        "Headlight does not answer. What you click now is lost. The page works again as soon as it answers."
+      )),
+    ]);
   }
   return [onPageChange(look, ["data-test-connection-state"])];
 });

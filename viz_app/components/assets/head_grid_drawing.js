@@ -5,7 +5,8 @@ import { el } from "./dom.js";
 import { headName } from "./format.js";
 import { say } from "./words.js";
 
-const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of the line of numbers below them, of a number
+// pixels: of a row of heads, of the line of numbers below them, of a number
+const LOWEST_ROW = 44, LABELS = 30, LINE = 16;
 
 /**
  * The grid: a row for each layer, a column for each head.
@@ -22,13 +23,15 @@ export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
   const buttons = times(layers * heads, (i) => {
     const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = headName(i, heads);
     return el("button", {
-      type: "button", class: `over${chosen ? " lit" : ""}`, "aria-pressed": String(chosen), "aria-label": name, title: name,
+      type: "button", class: `over${chosen ? " lit" : ""}`, "aria-pressed": String(chosen), "aria-label": name,
+        title: name,
       onclick: () => open(layer, head), style: at(`${layer + 1} / ${head + 2}`),
     }, "");
   });
   const name = (text, area) => el("span", { class: "quiet name", style: at(area) }, text);
   const numbers = (count, area) => times(count, (i) => name(String(i + 1), area(i)));
-  return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, minmax(0, 1fr)) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
+  return el("div", { class: "sheet",
+    style: `grid-template:repeat(${layers}, minmax(0, 1fr)) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
     el("img", { src: picture, alt: "", style: at(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
     ...buttons,
     name(say("layer {layer}", { layer: 1 }), "1 / 1"),
@@ -40,11 +43,14 @@ export function gridOfHeads({ layers, heads, picture, isChosen, open }) {
 
 /** The legend of the colour that stands for "not a number". */
 export function brokenLegend() {
-  return el("div", { class: "quiet" }, [el("span", { style: `color:${WEIGHTS.broken}`, "aria-hidden": "true" }, "■ "), el("span", {}, say("not a number"))]);
+  return el("div", { class: "quiet" }, [
+    el("span", { style: `color:${WEIGHTS.broken}`, "aria-hidden": "true" }, "■ "), el("span", {}, say("not a number")),
+  ]);
 }
 
 /**
- * The height of a grid whose cells are squares, if it is not higher than allowed. Each row has the height of its number.
+ * The height of a grid whose cells are squares, if it is not higher than allowed. Each row has the height of its
+ * number.
  * @param {{ layers: number, heads: number, rows: number, columns: number }} grid Each head has rows × columns cells.
  * @param {number} width Pixels.
  * @param {number} highest Pixels.

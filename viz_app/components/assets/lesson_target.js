@@ -12,7 +12,8 @@ export const lessonTarget = component(() => {
     latest = data;
     stop();
     if (data.step !== step) pageBlock().scrollIntoView();
-    else if (data.target && (data.target !== target || data.shown !== shown)) stop = keepInView(pageBlock(), () => withKey(data.target), outcomeBar);
+    else if (data.target && (data.target !== target || data.shown !== shown))
+      stop = keepInView(pageBlock(), () => withKey(data.target), outcomeBar);
   }
   return { update, redraw: () => {}, stop: () => stop() };
 });

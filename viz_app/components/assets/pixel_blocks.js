@@ -22,7 +22,8 @@ export function blocksOf({ data, width, height }) {
       while (end < width && words[start + end] === word) end++;
       const [red, green, blue, opacity] = data.subarray(4 * (start + x), 4 * (start + x) + 4);
       if (!opacity) continue;
-      const name = `${x},${end},${word}`, block = above.get(name) ?? { colour: hex([red, green, blue]), left: x, right: end, top: y, bottom: y };
+      const name = `${x},${end},${word}`;
+      const block = above.get(name) ?? { colour: hex([red, green, blue]), left: x, right: end, top: y, bottom: y };
       if (!above.has(name)) blocks.push(block);
       block.bottom = y + 1;
       row.set(name, block);

@@ -1,9 +1,11 @@
-// Many numbers as a picture, a pixel for each. A number travels as a level, a byte: 0 to 253 on a colour scale, 254 not a
-// number, 255 masked.
+// Many numbers as a picture, a pixel for each. A number travels as a level, a byte: 0 to 253 on a colour scale, 254 not
+// a number, 255 masked.
 import { colourAt } from "./numbers.js";
 
 /** @typedef {{ scale: string[], masked: string, broken: string }} Colours */
-/** @typedef {{ width: number, height: number, data: Uint8ClampedArray<ArrayBuffer> }} Pixels Four bytes for each pixel. */
+/**
+ * @typedef {{ width: number, height: number, data: Uint8ClampedArray<ArrayBuffer> }} Pixels Four bytes for each pixel.
+ */
 
 export const MASKED = 255;
 export const BROKEN = 254;
@@ -25,7 +27,8 @@ export function levelOf(share) {
 export function palette({ scale, masked, broken }) {
   const bytes = new Uint8Array(4 * (MASKED + 1)).fill(255);
   for (let level = 0; level <= MASKED; level++) {
-    const flat = level === MASKED ? masked : broken, colour = level < BROKEN ? colourAt(scale, level / (BROKEN - 1)) : colourAt([flat, flat], 0);
+    const flat = level === MASKED ? masked : broken;
+    const colour = level < BROKEN ? colourAt(scale, level / (BROKEN - 1)) : colourAt([flat, flat], 0);
     bytes.set(colour.match(/\d+/g)?.map(Number) ?? [], 4 * level);
   }
   return new Uint32Array(bytes.buffer);

@@ -6,7 +6,9 @@ import { say } from "./words.js";
 
 export const presentKey = component((root) => {
   const update = () => draw(root, [el("label", {}, [
-    el("input", { type: "checkbox", checked: presentKeyIsOn(), onchange: ({ target }) => setPresentKey(target.checked) }),
+    el("input", {
+      type: "checkbox", checked: presentKeyIsOn(), onchange: ({ target }) => setPresentKey(target.checked),
+    }),
     el("span", {}, say("The key p starts presenter mode")),
   ])]);
   return { update, redraw: update };
