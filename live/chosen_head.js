@@ -1,5 +1,8 @@
 // The kind of attention, the layer and the head that the visitor chose. They follow the visitor from page to page.
-import { kindsOf } from "./kinds.js";
+import { times } from "./assets/numbers.js";
+import { say } from "./assets/words.js";
+import { list, segmented } from "./controls.js";
+import { kindsOf, namesOf } from "./kinds.js";
 
 /** @typedef {{ choices: import("./choices.js").Choices, info: import("./session.js").Info }} Chosen */
 
@@ -22,4 +25,29 @@ export function chosenHead({ choices, info }, wanted = choices.kind) {
 export function singleHead(chosen, wanted) {
   const found = chosenHead(chosen, wanted);
   return { ...found, head: typeof found.head === "number" ? found.head : 0 };
+}
+
+/**
+ * The controls for the kind of attention, the layer and the head.
+ * @param {import("./app.js").App} app
+ * @param {{ aggregates?: boolean, name?: string, wanted?: string }} [options] Offer the mean and the maximum of the
+ *   heads too; the name of the choice of the kind, and its value.
+ */
+export function headLists(app, { aggregates = false, name = "kind", wanted } = {}) {
+  const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app, wanted);
+  const [layers, heads] = app.info.heads[kind];
+  const numbers = (count) => times(count, (i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
+  /** @type {[string, string][]} */
+  const more = aggregates && heads > 1 ? [["mean", say("mean")], ["max", say("maximum")]] : [];
+  return [
+    segmented(
+      say("Attention"), kindsOf(app.info.heads).map((one) => [one, namesOf(one).title]), kind,
+      (value) => app.change({ [name]: value }),
+    ),
+    list(say("Layer"), numbers(layers), String(layer + 1), (value) => app.change({ layer: value })),
+    list(
+      say("Head"), [...numbers(heads), ...more], typeof head === "number" ? String(head + 1) : head,
+      (value) => app.change({ head: value }),
+    ),
+  ];
 }

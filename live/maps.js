@@ -4,10 +4,12 @@ import { KINDS } from "./engine/trace.js";
 import { labelOf, maskOf, namesOf } from "./kinds.js";
 import { BROKEN, levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
+import { WEIGHTS } from "./assets/colours.js";
 import { tokenRows } from "./chips.js";
 import { LIMITS } from "./limits.js";
 import { say } from "./assets/words.js";
 
+const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
 const NO_LINES = {
   title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing",
   key_from: 0, in_map: false,
@@ -190,5 +192,28 @@ export function lines(view, layer, head) {
     rows: many ? times(layers, (l) => say("layer {layer}", { layer: l + 1 })) : [""],
     chosen: [chosen], selection: [view.kind, queries, keys, layer, head].join("|"), largest: 1,
     alt: say("Lines between keys and queries of the {name}", { name }),
+  };
+}
+
+/**
+ * The data of the component attention_map for a mask, or for other signed numbers with their colours. Masked cells are
+ * grey.
+ * @param {any} axes The tokens and titles of its rows and columns.
+ * @param {Float32Array} numbers (T, S), -Infinity where masked.
+ * @param {string} title
+ * @param {{ bound?: number, colours?: any, state?: (number: number) => string }} [shown] The number that has the
+ *   brightest colour, and what is said of a number.
+ */
+export function maskMap(axes, numbers, title, shown = {}) {
+  const { bound = 1, colours = ALLOWED, state = () => say("may attend") } = shown;
+  const at = (t, s) => numbers[t * axes.keys.length + s];
+  const stateAt = (number) =>
+    number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : state(number);
+  return {
+    ...axes, weights: numbers, colours, title, alt: title,
+    position: (t, s) => (at(t, s) / bound + 1) / 2,
+    describe: (t, s) => say("query: {query}; key: {key}; {state}", {
+      query: axes.queries[t], key: axes.keys[s], state: stateAt(at(t, s)),
+    }),
   };
 }

@@ -5,7 +5,7 @@ import { draw, el } from "../assets/dom.js";
 import { levelOf } from "../assets/pixels.js";
 import { say } from "../assets/words.js";
 import { list, mount, note, place, slider, table, toggle } from "../controls.js";
-import { headLists } from "../head_choice.js";
+import { headLists } from "../chosen_head.js";
 import { chosenRow, derive, partsOf } from "../head_row.js";
 import { mapName } from "../maps.js";
 import { namesOf } from "../kinds.js";

@@ -1,17 +1,15 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
+import { attentionMap } from "../assets/attention_map.js";
 import { times } from "../assets/numbers.js";
 import { SIGNED, WEIGHTS } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
-import { singleHead } from "../chosen_head.js";
+import { headLists, singleHead } from "../chosen_head.js";
 import { beside, caption, heading, mount, note, place, segmented } from "../controls.js";
 import { hookName, KINDS } from "../engine/trace.js";
-import { headLists } from "../head_choice.js";
 import { namesOf } from "../kinds.js";
-import { mapName } from "../maps.js";
-import { maskPicture } from "../mask_picture.js";
-import { maskPictureData } from "../mask_picture.js";
+import { mapName, maskMap } from "../maps.js";
 import { batchFields, chosenSentence, LONGEST_OF_BATCH, padded } from "../padded_batch.js";
 import { cutNote } from "../text_limit.js";
 
@@ -152,7 +150,7 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
     combined: [labels("decoder"), scoresOf("decoder", recorded)], cross: [labels("cross"), scoresOf("cross", recorded)],
   };
   for (const [name, [axes, scores]] of Object.entries(pictures))
-    mount(root, name, maskPicture, maskPictureData(axes, maskOnly(scores), texts[name][0]));
+    mount(root, name, attentionMap, maskMap(axes, maskOnly(scores), texts[name][0]));
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), masked = headOf(recorded[hooks[1]], head);
   const scores = headOf(recorded[hooks[0]], head);
   const bound = Math.max(1e-6, ...scores.filter(Number.isFinite).map(Math.abs));
@@ -161,7 +159,7 @@ function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unp
     const shown = headOf(recorded[hooks[i]], head).map(
       (number, cell) => (i && masked[cell] === -Infinity ? -Infinity : number)
     );
-    mount(root, stage, maskPicture, stageData(labels(kind), shown, { stage, bound, title }));
+    mount(root, stage, attentionMap, stageData(labels(kind), shown, { stage, bound, title }));
   });
 }
 
@@ -192,7 +190,7 @@ const maskOnly = (scores) => scores.map((score) => (score === -Infinity ? score 
 function stageData(labels, numbers, { stage, bound, title }) {
   const weights = stage === "weights", shown = weights ? numbers.map((number) => 2 * number - 1) : numbers;
   const state = (number) => (weights ? (number + 1) / 2 : number).toFixed(4);
-  return maskPictureData(
+  return maskMap(
     labels, shown, `${stageName(stage)}, ${title}`,
     weights ? { colours: WEIGHTS, state } : { bound, colours: SIGNED, state },
   );

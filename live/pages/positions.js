@@ -5,10 +5,9 @@ import { say } from "../assets/words.js";
 import { noChanges } from "../changes.js";
 import { compared } from "../compared.js";
 import { caption, heading, list, mount, note, place, segmented } from "../controls.js";
-import { numberPicture } from "../number_picture.js";
+import { numberPicture, wavePicture } from "../plots.js";
 import { positionTable, wavelengths } from "../position_table.js";
 import { shuffled } from "../shuffled.js";
-import { wavePicture } from "../wave_picture.js";
 
 const SHOWN = 64; // positions
 const INTRODUCTIONS = {

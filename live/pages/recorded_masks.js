@@ -4,13 +4,10 @@ import { attentionMap } from "../assets/attention_map.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
-import { singleHead } from "../chosen_head.js";
+import { headLists, singleHead } from "../chosen_head.js";
 import { beside, caption, heading, mount, place } from "../controls.js";
-import { headLists } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
-import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
-import { maskPicture } from "../mask_picture.js";
-import { maskPictureData } from "../mask_picture.js";
+import { largeMap, mapName, maskMap, viewOf, weightsOf } from "../maps.js";
 
 /**
  * @param {Element} root
@@ -32,14 +29,14 @@ export async function showMasks(root, app) {
     place("weights"),
   ]);
   for (const one of kinds)
-    mount(root, `mask ${one}`, maskPicture, maskData(viewOf(translation, one), one === kind ? layer : 0));
+    mount(root, `mask ${one}`, attentionMap, maskData(viewOf(translation, one), one === kind ? layer : 0));
   mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
 }
 
 /** @param {import("../maps.js").View} view @param {number} layer */
 function maskData(view, layer) {
   const { titles, queries, keys, languages, kind } = view;
-  return maskPictureData(
+  return maskMap(
     { ...titles, queries, keys, languages },
     weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)), namesOf(kind).fullName,
   );

@@ -14,7 +14,7 @@ import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
 import { cellBox, mapLayout, withoutNumber } from "../../viz_app/components/assets/map_drawing.js";
 import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
-import { blocksOf } from "../../viz_app/components/assets/pixel_blocks.js";
+import { blocksOf } from "../../viz_app/components/assets/pixels.js";
 import { levelOf, palette } from "../../viz_app/components/assets/pixels.js";
 import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
 import { fileName } from "../../viz_app/components/assets/save_pictures.js";

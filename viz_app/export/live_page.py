@@ -48,6 +48,7 @@ UNUSED = frozenset(
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
+AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
@@ -180,6 +181,7 @@ def style(script: str) -> str:
 
     def used(rule: re.Match[str]) -> str:
         selectors = [one for one in SELECTOR_END.split(rule[1]) if named.issuperset(CLASS.findall(one))]
-        return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
+        declarations = AROUND.sub(r"\1", rule[2]).strip()  # the minifier leaves those in a container as they are
+        return f"{','.join(selectors)}{{{declarations}}}" if selectors else ""
 
     return minified(RULE.sub(used, CSS_COMMENT.sub("", sheets)), "text/css")

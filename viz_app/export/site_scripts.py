@@ -33,7 +33,9 @@ FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
 )
 # What a script takes from the browser, where it is no property and no part of a word.
-FOUND = re.compile(r"(?<![\w.$])(?:document(?=\.)|(?:String|Number)(?=\()|(?:Math|Number|Object|Array|JSON)\.\w+)")
+FOUND = re.compile(
+    r"(?<![\w.$])(?:(?:Math|Number|Object|Array|JSON)\.\w+|document(?=\.)|(?:String|Number|Float32Array|Uint8Array)(?=[.(]))"
+)
 REPEATED = 3  # times; a variable is longer than what stands less often
 
 
@@ -71,7 +73,7 @@ def with_arrows(text: str) -> str:
     """A module in which each function is a constant at the beginning, which a minifier makes shorter."""
     found = FUNCTION.findall(text)
     arrows = (f"{export}const {name} = {kind}{given} => {body};\n" for export, kind, name, given, body in found)
-    return "".join(arrows) + FUNCTION.sub("", text)
+    return "".join([*arrows, FUNCTION.sub("", text)])
 
 
 def with_variables(script: str) -> str:

@@ -42,7 +42,6 @@ export const attentionMap = component((root) => {
   }
 
   const weight = (t, s) => weights[t * data.keys.length + s];
-  const position = (share) => scalePosition(share, data.logarithmic);
 
   function describe(t, s) {
     const number = withoutNumber(weight(t, s))
@@ -57,10 +56,13 @@ export const attentionMap = component((root) => {
     const readout = find(root, ".says"), picture = find(root, ".picture");
     map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
     map.show({
-      ...data, label: data.alt, weight, describe, colours: WEIGHTS,
-      position: (t, s) => position(weight(t, s) / data.largest),
-      height: heightBelow(picture) / zoomOf(picture) - BELOW,
-      bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
+      label: data.alt, weight, describe, colours: WEIGHTS,
+      position: (t, s) => scalePosition(weight(t, s) / data.largest, data.logarithmic),
+      ...(data.unit && {
+        height: heightBelow(picture) / zoomOf(picture) - BELOW,
+        bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
+      }),
+      ...data, // a mask has colours and descriptions of its own
     });
   }
 

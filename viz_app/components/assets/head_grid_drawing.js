@@ -1,11 +1,13 @@
 // All heads of one kind of attention as one image, with a button over each head.
 import { WEIGHTS } from "./colours.js";
-import { times } from "./numbers.js";
+import { decodeBytes, times } from "./numbers.js";
 import { el } from "./dom.js";
 import { headName } from "./format.js";
+import { dataUrl, palette } from "./pixels.js";
 import { say } from "./words.js";
 
 // pixels: of a row of heads, of the line of numbers below them, of a number
+const GAP = 0.08; // between two tiles, as a share of a tile
 const LOWEST_ROW = 44, LABELS = 30, LINE = 16;
 
 /**
@@ -68,4 +70,31 @@ export function gridHeight({ layers, heads, rows, columns }, width, highest) {
  */
 export function fitGrid(element, grid, highest) {
   element.style.height = `${gridHeight(grid, element.clientWidth, highest)}px`;
+}
+
+/** @typedef {{ levels: Uint8Array | string, layers: number, heads: number, rows: number, columns: number }} Tiles */
+
+/**
+ * The pixels of all heads: a row of tiles for each layer, with a clear gap below and on the right of each tile.
+ * @param {Tiles} tiles Its levels are (L, H, rows, columns), as bytes or as their base64; see `pixels.js`.
+ * @returns {import("./pixels.js").Pixels}
+ */
+export function headPixels({ levels, layers, heads, rows, columns }) {
+  const bytes = decodeBytes(levels), colours = palette(WEIGHTS);
+  const below = Math.max(1, Math.round(rows * GAP)), beside = Math.max(1, Math.round(columns * GAP));
+  const width = heads * (columns + beside), height = layers * (rows + below), pixels = new Uint32Array(width * height);
+  for (let i = 0; i < bytes.length; i++) {
+    const s = i % columns, t = Math.floor(i / columns) % rows, tile = Math.floor(i / (columns * rows));
+    const x = (tile % heads) * (columns + beside) + s, y = Math.floor(tile / heads) * (rows + below) + t;
+    pixels[y * width + x] = colours[bytes[i]];
+  }
+  return { width, height, data: new Uint8ClampedArray(pixels.buffer) };
+}
+
+/**
+ * The picture of all heads as a data URL.
+ * @param {Tiles} tiles
+ */
+export function headPicture(tiles) {
+  return dataUrl(headPixels(tiles));
 }

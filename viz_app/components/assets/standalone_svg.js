@@ -2,7 +2,7 @@
 // it below. The styles of style sheets and themes are written into it. Every text stays text.
 import { PLOTLY } from "./bridge.js";
 import { fontsFor, languageOf } from "./fonts.js";
-import { blocksOf, hex } from "./pixel_blocks.js";
+import { blocksOf, hex } from "./pixels.js";
 import { INK, shape, sheet, writable } from "./svg_sheet.js";
 
 const PAPER = { "--st-text-color": "#1b2530", "--st-background-color": "#ffffff",
