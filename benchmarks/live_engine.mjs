@@ -19,11 +19,17 @@ const started = performance.now();
 const read = (name) => readFileSync(`${folder}/${name}`);
 const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = /** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength));
-const checkpoint = readCheckpoint({ weights, config: `${read("config.json")}`, tokenizer: `${read("tokenizer.json")}` });
+const checkpoint = readCheckpoint({
+  weights, config: `${read("config.json")}`, tokenizer: `${read("tokenizer.json")}`,
+});
 const load = performance.now() - started;
 const first = performance.now();
 translate(checkpoint, texts[0]);
 const cold = performance.now() - first;
 for (let i = 0; i < 5; i++) for (const text of texts) translate(checkpoint, text);
-const sentences = texts.map((text) => ({ tokens: translate(checkpoint, text).written.length, times: median(repeats, () => translate(checkpoint, text)) }));
+const sentences = texts.map(
+  (text) => ({
+    tokens: translate(checkpoint, text).written.length, times: median(repeats, () => translate(checkpoint, text)),
+  })
+);
 console.log(JSON.stringify({ load, cold, sentences, node: process.version }));

@@ -1,9 +1,9 @@
-// Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the page
-// that the link names. A page draws itself from the choices; when one changes, it draws again.
+// Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
+// page that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { announce } from "./assets/announcer.js";
 import { draw, el, find } from "./assets/dom.js";
-import savePictures from "./assets/save_pictures.js";
-import tooltips from "./assets/tooltips.js";
+import { savePictures } from "./assets/save_pictures.js";
+import { tooltips } from "./assets/tooltips.js";
 import { isChosen, readForced, writeAddress } from "./choices.js";
 import { button, list, mount, note, place, unmount } from "./controls.js";
 import { contentOf } from "./held.js";
@@ -15,6 +15,7 @@ import { linkNote, readLink } from "./link.js";
 import { aboutOf, drawMenu } from "./menu.js";
 import { offerOffline, renew } from "./offline.js";
 import { PAGES } from "./pages.js";
+import { RECORDED } from "./report_texts.js";
 import { Session } from "./session.js";
 import { cutNote, firstOf } from "./text_limit.js";
 import { say, useWords } from "./assets/words.js";
@@ -23,17 +24,23 @@ import { say, useWords } from "./assets/words.js";
 
 const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
-const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]); // language → its letters, as in model/inference/confidence.py
+// language → its letters, as in model/inference/confidence.py
+const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]);
 const SENTENCE = /^(text|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
 const PATIENCE = 500; // milliseconds until a page shows that the model is writing
+
+/** @type {(text: string) => [string, string]} An option of a list: its value and its label. */
+const twice = (text) => [text, text];
 
 class OutOfDate extends Error {}
 
 export class App {
   /**
-   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, limits: typeof LIMITS, course?: any, report?: Report }} site
-   * @typedef {{ text: string, second: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
-   *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
+   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, limits: typeof LIMITS, course?: any,
+   *   report?: Report }} site
+   * @typedef {{ text: string, second: string, link: string, chosen: Record<string, string>, pages: string[], made:
+   *   string, note: string }} Report A page that holds the recorded answers of one text: the link to what it shows at
+   *   first, and choices that it cannot change.
    */
   constructor(site) {
     this.site = site;
@@ -44,7 +51,9 @@ export class App {
     this.page = "";
     /** @type {import("./choices.js").Choices} */
     this.choices = {};
-    /** @type {string[] | null} What the link asks for and this site does not have; null after a choice of the visitor. */
+    /**
+     * @type {string[] | null} What the link asks for and this site does not have; null after a choice of the visitor.
+     */
     this.unknown = null;
     /** @type {string | null} What the visitor types. */
     this.draft = null;
@@ -88,14 +97,16 @@ export class App {
   /**
    * Choose something. The link and the page follow.
    * @param {Record<string, string>} choices
-   * @param {{ page?: string, how?: "pushState" | "replaceState" }} [options] How the address is kept: so that Back leads to the one
-   *   before, such as the one with the sentence before, or in its place.
+   * @param {{ page?: string, how?: "pushState" | "replaceState" }} [options] How the address is kept: so that Back
+   *   leads to the one before, such as the one with the sentence before, or in its place.
    */
   change(choices, { page = this.page, how } = {}) {
     const before = this.choices, isNew = page !== this.page || Object.keys(choices).some((name) => SENTENCE.test(name));
     this.unknown = null;
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
-    if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
+    if ("text" in choices || "checkpoint" in choices)
+      for (const name of ["forced", "step", "query", "window_row", "window_column"])
+        if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
     keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address);
     if (page !== this.page) this.leave(page);
@@ -135,8 +146,8 @@ export class App {
   }
 
   /**
-   * The link to a page with everything that it depends on, so that the app shows the same: also the checkpoint and the text,
-   * whose defaults may differ.
+   * The link to a page with everything that it depends on, so that the app shows the same: also the checkpoint and the
+   * text, whose defaults may differ.
    * @param {string} page
    */
   linkTo(page) {
@@ -151,7 +162,9 @@ export class App {
 
   /** @param {string} page */
   textOf(page) {
-    return this.site.report?.text ?? firstOf(this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0]), LONGEST);
+    return this.site.report?.text ?? firstOf(
+      this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0]), LONGEST
+    );
   }
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
@@ -162,7 +175,9 @@ export class App {
   /** The forced words that this model has. */
   get forced() {
     const { max_length: length, target_vocab_size: size } = this.info.config;
-    return new Map([...readForced(this.choices.forced ?? "")].filter(([at, id]) => this.isReport || (at < length && id < size)));
+    return new Map([...readForced(this.choices.forced ?? "")].filter(
+      ([at, id]) => this.isReport || (at < length && id < size)
+    ));
   }
 
   /**
@@ -216,7 +231,8 @@ export class App {
     this.info = session.name === listed.name ? session.info : null; // an earlier run may have opened it
     if (this.info) return;
     this.drawFrame();
-    const report = () => { if (run === this.run) this.drawProgress(session.progress); }, opened = session.open(listed, report);
+    const report = () => { if (run === this.run) this.drawProgress(session.progress); };
+    const opened = session.open(listed, report);
     report();
     this.info = await this.ifCurrent(opened);
     void offerOffline();
@@ -230,19 +246,26 @@ export class App {
   drawProgress({ bytes, total }) {
     draw(this.place(), [el("div", { class: "opening" }, [
       el("p", {}, say("Opening {name} …", { name: this.listed.name })),
-      el("progress", total ? { max: total, value: Math.min(bytes, total), "aria-label": say("Opening the checkpoint") } : { "aria-label": say("Opening the checkpoint") }),
+      el("progress", {
+        "aria-label": say("Opening the checkpoint"), ...(total && { max: total, value: Math.min(bytes, total) }),
+      }),
     ])]);
   }
 
   drawFrame() {
     drawMenu(this);
-    const { title, instruction } = PAGES[this.page].names(), withText = (this.course?.hidden ?? PAGES[this.page]).asksForText !== false;
+    const { title, instruction } = PAGES[this.page].names();
+    const withText = (this.course?.hidden ?? PAGES[this.page]).asksForText !== false;
     document.title = `${title} · Headlight`;
     draw(this.main, [
-      this.course?.strip() ?? el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
+      this.course?.strip() ?? el("div", { class: "title" }, [
+        el("h1", { tabindex: -1 }, title),
+        el("span", {}, this.isReport ? say(RECORDED) : instruction),
+      ]),
       withText && !this.isReport ? this.textField() : el("div", { class: "nothing" }, []),
       ...this.shownTexts(withText).map((text) => el("p", { class: `recorded${this.isReport ? "" : " printed"}` }, [
-        el("span", {}, this.isReport ? "" : `${this.listed.name} `), el("bdi", { lang: this.listed.languages[0] || false }, text),
+        el("span", {}, this.isReport ? "" : `${this.listed.name} `),
+        el("bdi", { lang: this.listed.languages[0] || false }, text),
       ])),
       el("div", { class: "empty" }, [...this.frameNotes(withText), ...this.textNotes()]),
       el("div", { class: "page" }),
@@ -255,13 +278,25 @@ export class App {
 
   /** What is not finite in the model, and what is changed in the text before the model reads it. */
   textNotes() {
-    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change)), broken = this.info?.notFinite ?? [], notes = [];
-    if (broken.length) notes.push(say("This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.", { tensors: broken.join(", ") }));
-    if (changes.length) notes.push(say("The model reads a cleaned text: {changes}.", { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }));
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const broken = this.info?.notFinite ?? [], notes = [];
+    if (broken.length)
+      notes.push(say(
+        "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
+        { tensors: broken.join(", ") }
+      ));
+    if (changes.length)
+      notes.push(say(
+        "The model reads a cleaned text: {changes}.",
+        { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }
+      ));
     return notes.map((note) => el("p", { class: "note" }, note));
   }
 
-  /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */
+  /**
+   * Show what the model has written so far, if that takes long.
+   * @param {Progress | null} step null: it has finished.
+   */
   drawStep(step) {
     const place = this.main.querySelector(".working");
     if (!place || (step && performance.now() - this.since < PATIENCE)) return;
@@ -282,15 +317,19 @@ export class App {
     return el("div", { class: "ask" }, [
       el("label", { class: "control" }, [
         el("span", { class: "label" }, say("Type a sentence in {language} and press Enter", { language: name })),
-        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang: listed.languages[0],
+        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
+          lang: listed.languages[0],
           value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
       ]),
-      list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], NO_EXAMPLE,
+      list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map(twice)], NO_EXAMPLE,
         (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
     ]);
   }
 
-  /** The sentence of the page on paper and in a report, which may have a pair of texts. @param {string | boolean} withText */
+  /**
+   * The sentence of the page on paper and in a report, which may have a pair of texts.
+   * @param {string | boolean} withText
+   */
   shownTexts(withText) {
     const second = this.site.report?.second;
     return second ? [`A: ${this.text}`, `B: ${second}`] : [withText || this.isReport ? this.text : ""];
@@ -305,9 +344,15 @@ export class App {
   /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
   finish() {
     this.drawStep(null);
-    for (const one of document.querySelectorAll("select[data-value]")) /** @type {any} */ (one).value = one.getAttribute("data-value");
-    const { report } = this.site, link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
-    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], ...(report?.second ? [[say("Second text"), report.second]] : []), ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])];
+    for (const one of document.querySelectorAll("select[data-value]"))
+      /** @type {any} */ (one).value = one.getAttribute("data-value");
+    const { report } = this.site;
+    const link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
+    const facts = [
+      [say("Checkpoint"), this.listed.name], [say("Sentence"), this.text],
+      ...(report?.second ? [[say("Second text"), report.second]] : []),
+      ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])
+    ];
     mount(this.main, "save", savePictures, { facts });
     document.documentElement.dataset.ready = String(this.run);
   }
@@ -322,14 +367,23 @@ export class App {
     ]));
     else if (this.isForeign) {
       const language = languageName(this.listed.languages[0], this.language);
-      notes.push(note(say("Most letters of this text are not {language}, and this model reads {language}.", { language })));
+      notes.push(note(
+        say("Most letters of this text are not {language}, and this model reads {language}.", { language })
+      ));
     }
     const positions = this.info.config.max_length;
-    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight)))) notes.push(note(say("Some weights are not a number.")));
+    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight))))
+      notes.push(note(say("Some weights are not a number.")));
     if (dropped && positions) notes.push(note(report?.second
-      ? say("This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left out.", { positions, dropped })
-      : say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions, n: dropped })));
-    if (!finished) notes.push(note(say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
+      ? say(
+        "This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, "
+        + "were left out.",
+        { positions, dropped },
+      )
+      : say("This model has {positions} positions. The last {n} tokens of the text were left out.",
+        { positions, n: dropped })));
+    if (!finished)
+      notes.push(note(say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
   }
 
@@ -340,19 +394,28 @@ export class App {
   }
 
   fail(error) {
-    const sentence = error?.values && error.code !== "internal" ? say(error.template, error.values) : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
+    const sentence = error?.values && error.code !== "internal"
+      ? say(error.template, error.values)
+      : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
     this.drawStep(null);
-    draw(this.place(), error?.code === "not-recorded" ? [note(sentence)] : [el("div", { class: "problem", role: "alert" }, [
-      el("p", {}, sentence), error?.code === "new-version" ? button(say("Load the new version"), renew) : button(say("Try again"), () => location.reload()),
+    draw(this.place(), error?.code === "not-recorded" ? [note(sentence)]
+      : [el("div", { class: "problem", role: "alert" }, [
+      el("p", {}, sentence),
+      error?.code === "new-version"
+        ? button(say("Load the new version"), renew)
+        : button(say("Try again"), () => location.reload()),
     ])]);
     announce(sentence);
     document.documentElement.dataset.ready = String(this.run);
   }
 }
 
-/** Write the address. The frame of a notebook has none of its own. @param {"pushState" | "replaceState"} how @param {string} address */
+/**
+ * Write the address. The frame of a notebook has none of its own.
+ * @param {"pushState" | "replaceState"} how @param {string} address
+ */
 function keepAddress(how, address) {
   try {
     history[address === location.hash ? "replaceState" : how](null, "", address);

@@ -9,7 +9,9 @@ import { KINDS } from "./engine/trace.js";
 
 const KIND = Object.keys(KINDS).join("|"), NUMBER = "[1-9]\\d{0,4}";
 const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER}(?:-${NUMBER})*)$`);
-const CELL = new RegExp(`^paint\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(1|0(?:\\.\\d{1,6})?)$`);
+const CELL = new RegExp(
+  `^paint\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(1|0(?:\\.\\d{1,6})?)$`
+);
 
 /** @returns {Changes} */
 export function noChanges() {
@@ -26,7 +28,8 @@ export function readChanges(text) {
     const heads = part.match(HEADS), cell = part.match(CELL);
     if (heads) {
       const [, word, kind, layer, numbers] = heads;
-      const named = [...new Set(numbers.split("-"))].map((number) => ({ kind, layer: Number(layer) - 1, head: Number(number) - 1 }));
+      const named = [...new Set(numbers.split("-"))]
+        .map((number) => ({ kind, layer: Number(layer) - 1, head: Number(number) - 1 }));
       changes[word === "off" ? "ablated" : "uniform"].push(...named);
     } else if (cell) {
       const [layer, head, query, key] = cell.slice(2, 6).map((number) => Number(number) - 1);
@@ -40,10 +43,12 @@ export function readChanges(text) {
 
 /** @param {Changes} changes */
 export function writeChanges({ ablated, uniform, painted, positions }) {
-  const parts = /** @type {[string, Head[]][]} */ ([["off", ablated], ["uniform", uniform]]).flatMap(([word, heads]) => {
+  const named = /** @type {[string, Head[]][]} */ ([["off", ablated], ["uniform", uniform]]);
+  const parts = named.flatMap(([word, heads]) => {
     /** @type {Map<string, number[]>} */
     const byLayer = new Map();
-    for (const { kind, layer, head } of inOrderOfHeads(heads)) byLayer.set(`${kind}.${layer + 1}`, [...(byLayer.get(`${kind}.${layer + 1}`) ?? []), head + 1]);
+    for (const { kind, layer, head } of inOrderOfHeads(heads))
+      byLayer.set(`${kind}.${layer + 1}`, [...(byLayer.get(`${kind}.${layer + 1}`) ?? []), head + 1]);
     return [...byLayer].map(([place, numbers]) => `${word}.${place}.${numbers.join("-")}`);
   });
   const cells = inOrderOfHeads(painted).map(({ kind, layer, head, query, key, weight }) =>
@@ -68,9 +73,12 @@ export function sameHead(a, b) {
  * @param {"ablated" | "uniform"} how
  */
 export function toggled(changes, head, how) {
-  const other = how === "ablated" ? "uniform" : "ablated", without = (heads) => heads.filter((one) => !sameHead(one, head));
+  const other = how === "ablated" ? "uniform" : "ablated";
+  const without = (heads) => heads.filter((one) => !sameHead(one, head));
   const present = changes[how].some((one) => sameHead(one, head));
-  return { ...changes, [how]: present ? without(changes[how]) : [...changes[how], head], [other]: without(changes[other]) };
+  return {
+    ...changes, [how]: present ? without(changes[how]) : [...changes[how], head], [other]: without(changes[other])
+  };
 }
 
 /**
@@ -80,6 +88,7 @@ export function toggled(changes, head, how) {
  */
 export function within(changes, sizes) {
   const known = ({ kind, layer, head }) => layer < (sizes[kind]?.[0] ?? 0) && head < sizes[kind][1];
-  const [ablated, uniform, painted] = [changes.ablated, changes.uniform, changes.painted].map((heads) => heads.filter(known));
+  const [ablated, uniform, painted] = [changes.ablated, changes.uniform, changes.painted]
+    .map((heads) => heads.filter(known));
   return { ...changes, ablated, uniform, painted: /** @type {PaintedCell[]} */ (painted) };
 }

@@ -22,22 +22,37 @@ export function rowsOfChips(translation) {
 }
 
 function row(name, label, tokens, lang) {
-  const more = tokens.length > LIMITS.chips ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - LIMITS.chips }))] : [];
+  const more = tokens.length > LIMITS.chips
+    ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - LIMITS.chips }))]
+    : [];
   return el("div", { class: "hl-row", "data-row": name }, [
     el("span", { class: "hl-name" }, label),
-    el("div", { class: "hl-chips" }, [...tokens.slice(0, LIMITS.chips).flatMap((token, i) => [...partName(tokens, i), chip(token, i, lang)]), ...more]),
+    el("div", { class: "hl-chips" }, [
+      ...tokens.slice(0, LIMITS.chips).flatMap((token, i) => [...partName(tokens, i), chip(token, i, lang)]), ...more,
+    ]),
   ]);
 }
 
 /** The name of a text of a pair, before its first token. */
 function partName(tokens, i) {
   const { part } = tokens[i];
-  return part && tokens.findIndex((token) => token.part === part) === i ? [el("span", { class: "hl-more" }, `${part}:`)] : [];
+  return part && tokens.findIndex((token) => token.part === part) === i
+    ? [el("span", { class: "hl-more" }, `${part}:`)]
+    : [];
 }
 
 function chip({ text, word, unknown, probability, candidates }, i, lang) {
-  const shown = shortened(text, 40), own = { lang: word >= 0 ? lang : false }, kind = word < 0 ? " hl-special" : unknown ? " hl-unknown" : "";
-  if (!candidates) return el("span", { class: `hl-chip${kind}`, "data-i": i, title: unknown ? say("Not in the vocabulary. The model reads <unk> instead.") : false }, [el("bdi", own, shown)]);
+  const shown = shortened(text, 40), own = { lang: word >= 0 ? lang : false };
+  const kind = word < 0 ? " hl-special" : unknown ? " hl-unknown" : "";
+  if (!candidates)
+    return el(
+      "span",
+      {
+        class: `hl-chip${kind}`, "data-i": i,
+        title: unknown ? say("Not in the vocabulary. The model reads <unk> instead.") : false,
+      },
+      [el("bdi", own, shown)],
+    );
   const share = percent(probability);
   return el("span", {
     class: `hl-chip${kind}`, "data-i": i, tabindex: 0, role: "group",

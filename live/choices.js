@@ -4,21 +4,24 @@ import { readChanges } from "./changes.js";
 
 /** @typedef {Record<string, string>} Choices The form of every choice in a link; "" where none was made. */
 
-const NUMBER = /^\d{1,9}$/, SWITCH = /^(true|false|1|0)$/i, FRACTION = /^\d{1,3}(\.\d{1,4})?$/, WORD = /^[\w-]{0,60}$/, ANY = /^/;
+const NUMBER = /^\d{1,9}$/, SWITCH = /^(true|false|1|0)$/i, FRACTION = /^\d{1,3}(\.\d{1,4})?$/, WORD = /^[\w-]{0,60}$/;
+const ANY = /^/;
 const one = (...words) => new RegExp(`^(${words.join("|")})$`);
 
 /** Name → what its value may be. @type {Record<string, RegExp>} */
 export const FORMS = {
   checkpoint: /^[\w.-]{1,100}$/, text: ANY, lang: WORD, lesson: /^[\w.-]{0,100}$/,
   kind: one("cross", "encoder", "decoder"), view: one("heatmaps", "lines"), layer: NUMBER, head: /^(\d{1,3}|mean|max)$/,
-  logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, window_row: NUMBER, window_column: NUMBER, guess: SWITCH,
+  logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER,
+    window_row: NUMBER, window_column: NUMBER, guess: SWITCH,
   steps_kind: one("cross", "decoder"), query: NUMBER, scaled: SWITCH, head_temperature: FRACTION,
   intervention: /^[\w.~-]{0,2000}$/, click_means: one("silence", "flatten"), painted_weight: FRACTION,
   position_tab: one("matrix", "waves", "sentence"), shuffle: NUMBER, mask_kind: one("encoder", "decoder", "cross"),
   sentence: NUMBER,
   ...Object.fromEntries(["en", "de", "zh"].flatMap((code) => [1, 2, 3, 4].map((i) => [`batch_${code}_${i}`, ANY]))),
   // The app has more of these. The pages always show this one.
-  method: one("greedy"), steps_view: one("greedy"), heads_tab: one("board"), inside_tab: one("head"), mask_tab: one("right"), lessons_tab: one("learn"),
+  method: one("greedy"), steps_view: one("greedy"), heads_tab: one("board"), inside_tab: one("head"),
+    mask_tab: one("right"), lessons_tab: one("learn"),
   checkpoint_tab: one("card"), length: one("64"), base: one("10000"), width: NUMBER,
 };
 
@@ -26,15 +29,18 @@ export const FORMS = {
  * Read a link, also one that a person wrote: a sign that is not encoded belongs to its text.
  * @param {string} hash Of an address, with or without `#`.
  * @param {string[]} pages Their names, the first one for an address without a page.
- * @returns {{ page: string, choices: Choices, unknown: string[] }} `unknown`: what makes no sense, as the link writes it.
+ * @returns {{ page: string, choices: Choices, unknown: string[] }} `unknown`: what makes no sense, as the link writes
+ *   it.
  */
 export function readAddress(hash, pages) {
-  const [, name, query] = /** @type {RegExpMatchArray} */ (hash.match(/^#?\/?([^?]*)\??(.*)$/s)), page = pages.includes(name) ? name : pages[0];
+  const [, name, query] = /** @type {RegExpMatchArray} */ (hash.match(/^#?\/?([^?]*)\??(.*)$/s));
+  const page = pages.includes(name) ? name : pages[0];
   /** @type {Choices} */
   const choices = {}, unknown = name && page !== name ? [name] : [];
   const joined = query.replace(/&(?!\w+=|$)/g, "%26"), hasSpaces = / |%20/.test(query); // then a plus is no space
   for (const [key, value] of new URLSearchParams(hasSpaces ? joined.replaceAll("+", "%2B") : joined)) {
-    const known = Object.hasOwn(FORMS, key) && FORMS[key].test(value) && !(key === "intervention" && readChanges(value) === null);
+    const known = Object.hasOwn(FORMS, key) && FORMS[key].test(value)
+      && !(key === "intervention" && readChanges(value) === null);
     if (known) choices[key] = FORMS[key] === SWITCH ? String(/^(true|1)$/i.test(value)) : value;
     else unknown.push(`${key}=${value}`);
   }
@@ -62,7 +68,9 @@ export function writeAddress(page, choices) {
  * @returns {Map<number, number>}
  */
 export function readForced(text) {
-  return new Map(text ? text.split("-").map((pair) => /** @type {[number, number]} */ (pair.split(".").map(Number))) : []);
+  return new Map(
+    text ? text.split("-").map((pair) => /** @type {[number, number]} */ (pair.split(".").map(Number))) : []
+  );
 }
 
 /** @param {Map<number, number>} forced */

@@ -28,9 +28,15 @@ export function sharedWords(before, after) {
  * @param {string} lang Of the texts.
  */
 export function compared(texts, lang) {
-  const words = texts.map(([, text]) => (text.includes(" ") ? text.split(/ +/) : [...text])), between = texts.some(([, text]) => text.includes(" ")) ? " " : "";
+  const words = texts.map(([, text]) => (text.includes(" ") ? text.split(/ +/) : [...text]));
+  const between = texts.some(([, text]) => text.includes(" ")) ? " " : "";
   return el("div", { class: "hl-lines" }, texts.flatMap(([name, text], i) => [
     el("span", { class: "hl-name" }, name),
-    el("bdi", { lang }, text ? sharedWords(words[0], words[i]).map(([word, shared]) => el("span", {}, [el(shared ? "span" : "mark", {}, word), el("span", {}, between)])) : [el("em", {}, say("(nothing)"))]),
+    el(
+      "bdi", { lang },
+      text ? sharedWords(words[0], words[i]).map(([word, shared]) => el(
+        "span", {}, [el(shared ? "span" : "mark", {}, word), el("span", {}, between)]
+      )) : [el("em", {}, say("(nothing)"))],
+    ),
   ]));
 }

@@ -44,7 +44,14 @@ export function list(label, options, chosen, choose, attributes = {}) {
  * @param {string} [title]
  */
 export function toggle(label, on, change, title = "") {
-  return el("button", { type: "button", role: "switch", class: "switch", "aria-checked": String(on), title: title || false, onclick: () => change(!on) }, label);
+  return el(
+    "button",
+    {
+      type: "button", role: "switch", class: "switch", "aria-checked": String(on), title: title || false,
+      onclick: () => change(!on),
+    },
+    label,
+  );
 }
 
 /** @param {string} label @param {(event: any) => void} onclick @param {Record<string, any>} [attributes] */
@@ -62,7 +69,9 @@ export function button(label, onclick, attributes = {}) {
 export function slider(label, range, value, change) {
   return el("label", { class: "control" }, [
     el("span", { class: "label" }, `${label}: ${value}`),
-    el("input", { type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value }),
+    el("input", {
+      type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value,
+    }),
   ]);
 }
 
@@ -76,12 +85,18 @@ export function caption(content) {
   return el("p", { class: "caption" }, content);
 }
 
-/** A heading with a sentence that says what the picture below it shows. @param {string} title @param {string} sentence */
+/**
+ * A heading with a sentence that says what the picture below it shows.
+ * @param {string} title @param {string} sentence
+ */
 export function heading(title, sentence = "") {
   return el("div", { class: "heading" }, [el("h2", {}, title), el("span", {}, sentence)]);
 }
 
-/** Maps beside each other where they fit, else below each other. @param {number} most In a row. @param {number} width The least of a map. @param {Described[]} maps */
+/**
+ * Maps beside each other where they fit, else below each other.
+ * @param {number} most In a row. @param {number} width The least of a map. @param {Described[]} maps
+ */
 export function beside(most, width, maps) {
   return el("div", { class: "two beside", style: `--least:max(${width}px, ${90 / most}%)` }, maps);
 }
@@ -128,13 +143,18 @@ function endWhere(isLeft) {
  * @param {() => void} redraw
  */
 export function table(title, content, state, redraw) {
-  const cells = (tag, texts) => texts.map((text, i) => el(i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text));
+  const cells = (tag, texts) => texts.map((text, i) => el(
+    i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text
+  ));
   const filled = () => {
     const { head, rows } = content();
-    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, [el("table", { style: `--columns:${head.length}` }, [
-      el("thead", {}, [el("tr", {}, cells("th", head))]), el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
+    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      [el("table", { style: `--columns:${head.length}` }, [
+      el("thead", {}, [el("tr", {}, cells("th", head))]),
+      el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
     ])])];
   };
-  return el("details", { class: "numbers", ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },
+  return el("details", { class: "numbers",
+    ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },
     [el("summary", {}, title), ...(state.table ? filled() : [])]);
 }

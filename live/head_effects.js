@@ -20,7 +20,10 @@ export function asForced({ written }) {
   return new Map(written.map(({ id }, i) => [i, id]));
 }
 
-/** The effects of silencing each head that are measured so far. @param {import("./session.js").Session} session @param {string} text @returns {SilencingEffect[]} */
+/**
+ * The effects of silencing each head that are measured so far.
+ * @param {import("./session.js").Session} session @param {string} text @returns {SilencingEffect[]}
+ */
 export function measuredEffects({ results }, text) {
   const name = `effects ${text}`, measured = results.get(name) ?? [];
   results.delete(name); // the latest result is kept longest

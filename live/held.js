@@ -10,7 +10,10 @@ import { openStore, whole } from "./files.js";
  */
 export async function fileOf(file, watching) {
   const store = await openStore(new URL(".", document.baseURI).href);
-  const kept = await store?.match(file), found = kept ?? (await download(file, watching).catch((error) => { if (error.code === "weights-too-large") throw error; }));
+  const kept = await store?.match(file);
+  const found = kept ?? (await download(file, watching).catch(
+    (error) => { if (error.code === "weights-too-large") throw error; }
+  ));
   require(!watching?.signal?.aborted, "cancelled", N_("The work was cancelled."));
   if (!found) return missing(file);
   if (!kept) store?.put(file, found.clone()).catch(() => {}); // the disk may be full
@@ -34,7 +37,8 @@ async function download(file, { report, signal } = /** @type {Watching} */ ({}))
       next.enqueue(part);
     },
   });
-  return whole(file, new Response(found.body?.pipeThrough(counted), found)).catch((error) => { throw problem ?? error; });
+  return whole(file, new Response(found.body?.pipeThrough(counted), found))
+    .catch((error) => { throw problem ?? error; });
 }
 
 /**
@@ -48,6 +52,10 @@ export async function contentOf(source) {
 /** Say why a file of the site cannot be loaded. @param {string} file @returns {Promise<never>} */
 export async function missing(file) {
   const page = await fetch("index.html", { cache: "no-store" }).then((found) => found.text()).catch(() => "");
-  require(!page.includes("Headlight Live") || page.includes(file), "new-version", N_("A new version of this page was published. Load the page again to use it."));
-  throw new EngineError("fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."), { address: file });
+  require(!page.includes("Headlight Live") || page.includes(file), "new-version", N_(
+    "A new version of this page was published. Load the page again to use it."
+  ));
+  throw new EngineError(
+    "fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."), { address: file }
+  );
 }

@@ -2,6 +2,7 @@
 import { missing } from "./held.js";
 
 /** @param {{ script: string }} course @returns {Promise<{ Course: typeof import("./course/course.js").Course }>} */
-export function loadLessons({ script }) {
-  return import(`./${script}`).catch(() => missing(script));
+export async function loadLessons({ script }) {
+  const { default: [Course] } = await import(`./${script}`).catch(() => missing(script));
+  return { Course };
 }

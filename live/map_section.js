@@ -17,12 +17,18 @@ export function chosenSection(app, view) {
   const { section: size } = LIMITS, lists = /** @type {import("./assets/dom.js").Described[]} */ ([]);
   const first = (name, label, length) => {
     if (length <= size) return 0;
-    const within = (start) => Math.max(0, Math.min(start, length - size)), start = within(Number(app.choices[name] ?? 1) - 1);
-    const starts = [...new Set([...times(Math.ceil(length / size), (i) => within(i * size)), start])].sort((a, b) => a - b);
-    const names = starts.map((one) => /** @type {[string, string]} */ ([String(one + 1), say("{first} to {last}", { first: one + 1, last: one + size })]));
+    const within = (start) => Math.max(0, Math.min(start, length - size));
+    const start = within(Number(app.choices[name] ?? 1) - 1);
+    const starts = [...new Set([...times(Math.ceil(length / size), (i) => within(i * size)), start])]
+      .sort((a, b) => a - b);
+    const names = starts.map((one) => /** @type {[string, string]} */ (
+      [String(one + 1), say("{first} to {last}", { first: one + 1, last: one + size })]
+    ));
     lists.push(list(label, names, String(start + 1), (value) => app.change({ [name]: value })));
     return start;
   };
-  const place = /** @type {[number, number]} */ ([first("window_row", say("Rows"), view.queries.length), first("window_column", say("Columns"), view.keys.length)]);
+  const place = /** @type {[number, number]} */ ([
+    first("window_row", say("Rows"), view.queries.length), first("window_column", say("Columns"), view.keys.length),
+  ]);
   return { lists, view: lists.length ? sectionOf(view, place, size) : view };
 }

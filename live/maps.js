@@ -4,17 +4,23 @@ import { KINDS } from "./engine/trace.js";
 import { labelOf, maskOf, namesOf } from "./kinds.js";
 import { BROKEN, levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
+import { WEIGHTS } from "./assets/colours.js";
 import { tokenRows } from "./chips.js";
 import { LIMITS } from "./limits.js";
 import { say } from "./assets/words.js";
 
-const NO_LINES = { title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing", key_from: 0, in_map: false };
+const ALLOWED = { scale: ["#56b4e9", "#56b4e9"], masked: WEIGHTS.masked, broken: WEIGHTS.broken };
+const NO_LINES = {
+  title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing",
+  key_from: 0, in_map: false,
+};
 
 /**
  * @typedef {{ kind: string, layers: number, heads: number, queries: string[], keys: string[], notes: string[],
  *   rows: number[], columns: number[], weight: (layer: number, head: number | string, t: number, s: number) => number,
- *   languages: { query: string, key: string }, titles: { query_title: string, key_title: string } }} View The maps of one
- *   kind of attention as they are shown. `rows` and `columns` are the tokens of each row and column. A weight is −∞ where masked.
+ *   languages: { query: string, key: string }, titles: { query_title: string, key_title: string } }} View The maps of
+ *   one kind of attention as they are shown. `rows` and `columns` are the tokens of each row and column. A weight is −∞
+ *   where masked.
  */
 
 /**
@@ -25,7 +31,8 @@ const NO_LINES = { title: "", weights: new Float32Array(0), queries: 0, keys: 0,
  */
 export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind];
-  const { queries, keys } = KINDS[kind], names = namesOf(kind, translation), mayAttend = maskOf(translation, kind), [source, target] = translation.languages;
+  const { queries, keys } = KINDS[kind], names = namesOf(kind, translation), mayAttend = maskOf(translation, kind);
+  const [source, target] = translation.languages;
   const shown = (tokens) => {
     const all = tokens.map((_, i) => i), words = all.filter((i) => tokens[i].word >= 0);
     return hideSpecial && words.length ? words : all;
@@ -45,7 +52,9 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
       read: translation.read[i].text, written: translation.written[i].text,
     })),
     languages: { query: kind === "encoder" ? source : target, key: kind === "decoder" ? target : source },
-    titles: { query_title: say("query: {what}", { what: names.query }), key_title: say("key: {what}", { what: names.key }) },
+    titles: {
+      query_title: say("query: {what}", { what: names.query }), key_title: say("key: {what}", { what: names.key }),
+    },
   };
 }
 
@@ -59,7 +68,8 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
 export function sectionOf(view, [row, column], size) {
   const down = (list) => list.slice(row, row + size), across = (list) => list.slice(column, column + size);
   return {
-    ...view, rows: down(view.rows), columns: across(view.columns), queries: down(view.queries), keys: across(view.keys), notes: down(view.notes),
+    ...view, rows: down(view.rows), columns: across(view.columns), queries: down(view.queries), keys: across(view.keys),
+      notes: down(view.notes),
     weight: (layer, head, t, s) => view.weight(layer, head, t + row, s + column),
   };
 }
@@ -67,14 +77,20 @@ export function sectionOf(view, [row, column], size) {
 /** The weights of one map, (T, S) row by row. @param {View} view @param {number} layer @param {number | string} head */
 export function weightsOf(view, layer, head) {
   const weights = new Float32Array(view.queries.length * view.keys.length);
-  for (let t = 0, i = 0; t < view.queries.length; t++) for (let s = 0; s < view.keys.length; s++) weights[i++] = view.weight(layer, head, t, s);
+  for (let t = 0, i = 0; t < view.queries.length; t++)
+    for (let s = 0; s < view.keys.length; s++) weights[i++] = view.weight(layer, head, t, s);
   return weights;
 }
 
-/** What the rows of a map sum to. A silenced head, or a model with attention sinks, has smaller sums. @param {View} view @param {number} layer @param {number | string} head */
+/**
+ * What the rows of a map sum to. A silenced head, or a model with attention sinks, has smaller sums.
+ * @param {View} view @param {number} layer @param {number | string} head
+ */
 export function sumsOf(view, layer, head) {
   if (head === "max") return say("Each cell is the largest of {n} weights.", { n: view.heads });
-  const sums = view.queries.map((_, t) => view.keys.reduce((sum, _key, s) => sum + Math.max(view.weight(layer, head, t, s), 0), 0));
+  const sums = view.queries.map((_, t) => view.keys.reduce(
+    (sum, _key, s) => sum + Math.max(view.weight(layer, head, t, s), 0), 0
+  ));
   const [lowest, highest] = [Math.min(...sums), Math.max(...sums)];
   if (Number.isNaN(lowest)) return say("Some weights are not a number.");
   if (Math.max(1 - lowest, highest - 1) < 1e-3) return say("Each row sums to 1.");
@@ -84,7 +100,9 @@ export function sumsOf(view, layer, head) {
 /** The name of a map: "layer 3, head 1". @param {number} layer @param {number | string} head */
 export function mapName(layer, head) {
   if (typeof head === "number") return say("layer {layer}, head {head}", { layer: layer + 1, head: head + 1 });
-  return head === "max" ? say("layer {layer}, maximum of the heads", { layer: layer + 1 }) : say("layer {layer}, mean of the heads", { layer: layer + 1 });
+  return head === "max"
+    ? say("layer {layer}, maximum of the heads", { layer: layer + 1 })
+    : say("layer {layer}, mean of the heads", { layer: layer + 1 });
 }
 
 /**
@@ -106,16 +124,23 @@ export function largeMap(view, layer, head, logarithmic) {
  */
 export function smallMaps(view, layer, head, logarithmic) {
   const across = Math.ceil(view.keys.length / LIMITS.tile), down = Math.ceil(view.queries.length / LIMITS.tile);
-  const rows = Math.ceil(view.queries.length / down), columns = Math.ceil(view.keys.length / across), name = namesOf(view.kind).fullName;
+  const rows = Math.ceil(view.queries.length / down), columns = Math.ceil(view.keys.length / across);
+  const name = namesOf(view.kind).fullName;
   const levels = new Uint8Array(view.layers * view.heads * rows * columns);
   for (let l = 0, i = 0; l < view.layers; l++)
     for (let h = 0; h < view.heads; h++)
       for (let r = 0; r < rows; r++)
-        for (let c = 0; c < columns; c++) levels[i++] = levelOf(scalePosition(largestIn(view, l, h, [r * down, down], [c * across, across]), logarithmic));
+        for (let c = 0; c < columns; c++)
+          levels[i++] = levelOf(scalePosition(
+            largestIn(view, l, h, [r * down, down], [c * across, across]), logarithmic
+          ));
   return {
-    layers: view.layers, heads: view.heads, rows, columns, levels, broken: levels.includes(BROKEN), chosen: [layer, typeof head === "number" ? head : null],
+    layers: view.layers, heads: view.heads, rows, columns, levels, broken: levels.includes(BROKEN),
+    chosen: [layer, typeof head === "number" ? head : null],
     title: say("All heads, {name}", { name }),
-    alt: say("{layers} × {heads} small heatmaps, one for each layer and head of the {name}", { layers: view.layers, heads: view.heads, name }),
+    alt: say("{layers} × {heads} small heatmaps, one for each layer and head of the {name}", {
+      layers: view.layers, heads: view.heads, name,
+    }),
   };
 }
 
@@ -131,13 +156,15 @@ function largestIn(view, layer, head, [top, down], [left, across]) {
 
 /**
  * The data of the component word_lines: lines between the chips.
- * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param {boolean} inMap
+ * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param
+ *   {boolean} inMap
  */
 export function lineData(translation, kind, layer, head, inMap) {
   const { reads: read, writes: written } = tokenRows(translation), given = translation.given ?? 0;
   if (Math.max(read.length, written.length) > LIMITS.chips) return NO_LINES;
   const view = viewOf(translation, kind), reads = { row: "reads", from: 0 }, writes = { row: "writes", from: -given };
-  const [query, key] = { cross: [writes, reads], encoder: [reads, reads], decoder: [writes, { row: "writes", from: -given - 1 }] }[kind] ?? [reads, reads];
+  const afterFirst = { row: "writes", from: -given - 1 };
+  const [query, key] = { cross: [writes, reads], decoder: [writes, afterFirst] }[kind] ?? [reads, reads];
   return {
     title: say("Weights between the tokens: {name}", { name: `${namesOf(kind).fullName}, ${mapName(layer, head)}` }),
     weights: weightsOf(view, layer, head), queries: view.queries.length, keys: view.keys.length,
@@ -147,11 +174,17 @@ export function lineData(translation, kind, layer, head, inMap) {
 
 /** The data of the component attention_lines. @param {View} view @param {number} layer @param {number | string} head */
 export function lines(view, layer, head) {
-  const { layers, heads, queries, keys } = view, name = namesOf(view.kind).fullName, many = typeof head === "number" && heads > 1;
+  const { layers, heads, queries, keys } = view, name = namesOf(view.kind).fullName;
+  const many = typeof head === "number" && heads > 1;
   /** @type {[number, number | string][]} */
-  const maps = typeof head === "number" ? times(layers * heads, (i) => [Math.floor(i / heads), i % heads]) : [[layer, head]];
+  const maps = typeof head === "number"
+    ? times(layers * heads, (i) => [Math.floor(i / heads), i % heads])
+    : [[layer, head]];
   const weights = new Float32Array(maps.length * queries.length * keys.length);
-  for (const [i, [l, h]] of maps.entries()) weights.set(weightsOf(view, l, h).map((weight) => (weight === -Infinity ? 0 : weight)), i * queries.length * keys.length);
+  for (const [i, [l, h]] of maps.entries())
+    weights.set(
+      weightsOf(view, l, h).map((weight) => (weight === -Infinity ? 0 : weight)), i * queries.length * keys.length
+    );
   const names = maps.map(([l, h]) => mapName(l, h)), chosen = maps.findIndex(([l, h]) => l === layer && h === head);
   return {
     ...view.titles, queries, keys, languages: view.languages, weights, names, columns: many ? heads : 1,
@@ -159,5 +192,28 @@ export function lines(view, layer, head) {
     rows: many ? times(layers, (l) => say("layer {layer}", { layer: l + 1 })) : [""],
     chosen: [chosen], selection: [view.kind, queries, keys, layer, head].join("|"), largest: 1,
     alt: say("Lines between keys and queries of the {name}", { name }),
+  };
+}
+
+/**
+ * The data of the component attention_map for a mask, or for other signed numbers with their colours. Masked cells are
+ * grey.
+ * @param {any} axes The tokens and titles of its rows and columns.
+ * @param {Float32Array} numbers (T, S), -Infinity where masked.
+ * @param {string} title
+ * @param {{ bound?: number, colours?: any, state?: (number: number) => string }} [shown] The number that has the
+ *   brightest colour, and what is said of a number.
+ */
+export function maskMap(axes, numbers, title, shown = {}) {
+  const { bound = 1, colours = ALLOWED, state = () => say("may attend") } = shown;
+  const at = (t, s) => numbers[t * axes.keys.length + s];
+  const stateAt = (number) =>
+    number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : state(number);
+  return {
+    ...axes, weights: numbers, colours, title, alt: title,
+    position: (t, s) => (at(t, s) / bound + 1) / 2,
+    describe: (t, s) => say("query: {query}; key: {key}; {state}", {
+      query: axes.queries[t], key: axes.keys[s], state: stateAt(at(t, s)),
+    }),
   };
 }

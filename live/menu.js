@@ -11,16 +11,28 @@ export function drawMenu(app) {
   const menu = /** @type {Element} */ (document.querySelector("nav"));
   const link = (name) => el("a", {
     href: writeAddress(name, app.choices), "aria-current": name === app.page && "page",
-    onclick: (event) => { if (!event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); app.change({}, { page: name }); } },
+    onclick: (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.shiftKey) {
+        event.preventDefault();
+        app.change({}, { page: name });
+      }
+    },
   }, PAGES[name].names().title);
-  const { checkpoints } = app.site, [source, target] = app.listed.languages.map((code) => languageName(code, app.language));
+  const { checkpoints } = app.site;
+  const [source, target] = app.listed.languages.map((code) => languageName(code, app.language));
   menu.setAttribute("aria-label", say("Pages"));
   draw(menu, [
     el("div", { class: "pages" }, app.pages.map(link)),
     el("div", { class: "settings" }, [
-      list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.choose(checkpoint)),
+      list(
+        say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name,
+        (checkpoint) => app.choose(checkpoint),
+      ),
       el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
-      list(say("Language"), Object.keys(app.site.words).map((code) => [code, languageName(code, code)]), app.language, (lang) => app.change({ lang })),
+      list(
+        say("Language"), Object.keys(app.site.words).map((code) => [code, languageName(code, code)]), app.language,
+        (lang) => app.change({ lang }),
+      ),
       ...aboutOf(app),
     ]),
   ]);
@@ -31,8 +43,13 @@ export function aboutOf(app) {
   return [
     ...(app.isReport ? [] : [el("details", { class: "quiet screen" }, [
       el("summary", {}, say("Links and the app")),
-      el("p", {}, say("The address of this page keeps your choices. To see the same in the Headlight app, write what follows # behind the address of the app. A link of the app opens here in the same way.")),
+      el("p", {}, say(
+        "The address of this page keeps your choices. To see the same in the Headlight app, write what follows # "
+        + "behind the address of the app. A link of the app opens here in the same way."
+      )),
     ])]),
-    el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
+    el("p", { class: "quiet about" }, app.site.report?.made ?? say(
+      "The model runs in this browser. What you type stays on this device."
+    )),
   ];
 }

@@ -1,5 +1,6 @@
-// The service worker of a site. It keeps the files of its version, so that the site opens without a network. A new version is
-// loaded as a whole, and takes over when no page of the old one is open. Files that both versions have are loaded once.
+// The service worker of a site. It keeps the files of its version, so that the site opens without a network. A new
+// version is loaded as a whole, and takes over when no page of the old one is open. Files that both versions have are
+// loaded once.
 import { openStore, whole } from "./files.js";
 
 const PAGE = "{page}", LIST = "{list}";
@@ -11,7 +12,8 @@ const addressOf = (file) => new URL(file, home).href;
 /** @throws {TypeError} The host does not have this version as a whole, or the disk is full. */
 async function keep(file, from = file) {
   const store = await opened, address = addressOf(file);
-  if (!(await store.match(address))) await store.put(address, await whole(address, await fetch(addressOf(from), { cache: "no-cache" })));
+  if (!(await store.match(address)))
+    await store.put(address, await whole(address, await fetch(addressOf(from), { cache: "no-cache" })));
 }
 
 /** The files of this version whose names have a hash. */
@@ -23,8 +25,11 @@ async function ownFiles() {
 
 /** Keep the page, its files, and the files of each checkpoint that this browser has kept in an older version. */
 async function install() {
-  const kept = (await (await opened).keys()).map(({ url }) => url), isKept = (folder) => kept.some((url) => url.startsWith(addressOf(folder)));
-  const files = (await ownFiles()).filter((file) => !file.startsWith("checkpoints/") || isKept(file.replace(/[^/]*$/, "")));
+  const kept = (await (await opened).keys()).map(({ url }) => url);
+  const isKept = (folder) => kept.some((url) => url.startsWith(addressOf(folder)));
+  const files = (await ownFiles()).filter(
+    (file) => !file.startsWith("checkpoints/") || isKept(file.replace(/[^/]*$/, ""))
+  );
   await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
   if (isFirst) await scope.skipWaiting();
 }
@@ -33,11 +38,15 @@ async function install() {
 async function activate() {
   const store = await opened, own = [PAGE, LIST, ...(await ownFiles())].map(addressOf);
   for (const { url } of await store.keys()) if (!own.includes(url)) await store.delete(url);
-  for (const name of await caches.keys()) if (name.includes(` ${home} `) && !name.endsWith("files")) await caches.delete(name);
+  for (const name of await caches.keys())
+    if (name.includes(` ${home} `) && !name.endsWith("files")) await caches.delete(name);
   if (isFirst) await scope.clients.claim();
 }
 
-/** What is kept, else what the network has. The page is kept without a redirect, which no browser takes from a service worker. */
+/**
+ * What is kept, else what the network has. The page is kept without a redirect, which no browser takes from a service
+ * worker.
+ */
 async function answer(request) {
   const isPage = request.mode === "navigate" && /^(index(\.html)?)?([?#]|$)/.test(request.url.slice(home.length));
   return (await (await opened)?.match(isPage ? addressOf(PAGE) : request.url)) ?? fetch(request);

@@ -1,5 +1,5 @@
-// How the page gets its answers: from the engine, which reads the files of a checkpoint. In a report, `recorded.js` takes the
-// place of this file.
+// How the page gets its answers: from the engine, which reads the files of a checkpoint. In a report, `recorded.js`
+// takes the place of this file.
 import { serveEngine, startEngine } from "./engine/engine.js";
 import { fileOf } from "./held.js";
 import { inlined } from "./inlined.js";
@@ -10,7 +10,9 @@ import { inlined } from "./inlined.js";
  * @returns {Promise<CheckpointFiles>}
  */
 export async function filesOf({ name, files }, { report, signal }) {
-  const find = (part) => (files ? fileOf(files[part], { signal, report: part === "weights" ? report : undefined }) : inlined(`${part}-${name}`));
+  const find = (part) => (files
+    ? fileOf(files[part], { signal, report: part === "weights" ? report : undefined })
+    : inlined(`${part}-${name}`));
   const [weights, config, tokenizer] = await Promise.all(["weights", "config", "tokenizer"].map(find));
   return { weights: await weights.arrayBuffer(), config: await config.text(), tokenizer: await tokenizer.text() };
 }

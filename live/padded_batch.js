@@ -14,12 +14,18 @@ export function batchFields({ choices, listed }) {
   return names.map((name, i) => [name, firstOf(choices[name] ?? listed.batch[i] ?? "", LONGEST_OF_BATCH)]);
 }
 
-/** The sentence that the visitor chose, counted from 0. @param {string} choice It counts from 1. @param {number} sentences */
+/**
+ * The sentence that the visitor chose, counted from 0.
+ * @param {string} choice It counts from 1. @param {number} sentences
+ */
 export function chosenSentence(choice, sentences) {
   return Math.min(Math.max(Number(choice), 1), sentences) - 1;
 }
 
-/** The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0. @param {Translation[]} translations */
+/**
+ * The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0.
+ * @param {Translation[]} translations
+ */
 export function padded(translations) {
   const longest = (side) => Math.max(...translations.map((one) => one[side].length));
   const filled = (side) => translations.map((one) => times(longest(side), (i) => one[side][i]?.id ?? 0));

@@ -18,12 +18,47 @@ import { say } from "./assets/words.js";
 
 /** @type {Record<string, Page>} Name in a link → page. The app's pages have the same names. */
 export const PAGES = {
-  translate: { show: showTranslate, names: () => ({ title: say("Translate"), instruction: say("Type a sentence, and see what every head attends to.") }) },
-  steps: { show: showSteps, names: () => ({ title: say("Step by step"), instruction: say("Play the translation word by word; choose another word to use it instead.") }) },
-  heads: { show: showHeads, opening: ({ heads: text }) => text, names: () => ({ title: say("Heads"), instruction: say("Choose a head to silence it, and see what changes.") }) },
-  inside: { show: showInside, names: () => ({ title: say("One head"), instruction: say("Choose a query, and follow its numbers through one head.") }) },
-  positions: { show: showPositions, opening: ({ order }) => order, names: () => ({ title: say("Positional encoding"), instruction: say("See how the model knows the position of each word.") }) },
-  masks: { show: showMasks, asksForText: false, names: () => ({ title: say("Masks"), instruction: say("Type a few sentences, and see which tokens are masked.") }) },
-  lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: false, names: () => ({ title: say("Lessons"), instruction: say("Choose a lesson: it asks, and your own run answers.") }) },
-  checkpoints: { show: showCard, asksForText: false, names: () => ({ title: say("Model card"), instruction: say("See what the model has read, how good it is, and what it cannot do.") }) },
+  translate: {
+    show: showTranslate,
+    names: () => ({
+      title: say("Translate"), instruction: say("Type a sentence, and see what every head attends to."),
+    }),
+  },
+  steps: {
+    show: showSteps,
+    names: () => ({
+      title: say("Step by step"),
+      instruction: say("Play the translation word by word; choose another word to use it instead."),
+    }),
+  },
+  heads: {
+    show: showHeads, opening: ({ heads: text }) => text,
+    names: () => ({ title: say("Heads"), instruction: say("Choose a head to silence it, and see what changes.") }),
+  },
+  inside: {
+    show: showInside,
+    names: () => ({
+      title: say("One head"), instruction: say("Choose a query, and follow its numbers through one head."),
+    }),
+  },
+  positions: {
+    show: showPositions, opening: ({ order }) => order,
+    names: () => ({
+      title: say("Positional encoding"), instruction: say("See how the model knows the position of each word."),
+    }),
+  },
+  masks: {
+    show: showMasks, asksForText: false,
+    names: () => ({ title: say("Masks"), instruction: say("Type a few sentences, and see which tokens are masked.") }),
+  },
+  lessons: {
+    show: async (root, app) => app.course?.drawList(root), asksForText: false,
+    names: () => ({ title: say("Lessons"), instruction: say("Choose a lesson: it asks, and your own run answers.") }),
+  },
+  checkpoints: {
+    show: showCard, asksForText: false,
+    names: () => ({
+      title: say("Model card"), instruction: say("See what the model has read, how good it is, and what it cannot do."),
+    }),
+  },
 };

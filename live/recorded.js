@@ -1,14 +1,21 @@
-// The answers that a report holds, in the place of an engine. The report has no weights, so nothing new can be computed.
+// The answers that a report holds, in the place of an engine. The report has no weights, so nothing new can be
+// computed.
 import { decodeBytes, decodeFloats } from "./assets/numbers.js";
 import { say } from "./assets/words.js";
 import { noChanges, writeChanges } from "./changes.js";
 import { writeForced } from "./choices.js";
 import { EngineError } from "./engine/errors.js";
+import { RECORDED } from "./report_texts.js";
 
 /** A translation of the report, with its numbers as arrays. @param {any} run @returns {any} */
 function translationOf({ start, maps, masks, ...others }) {
-  const tensors = (all, decode) => Object.fromEntries(Object.entries(all).map(([kind, { data, shape }]) => [kind, { data: decode(data), shape }]));
-  return { ...others, read: start ? [start, ...others.written.slice(0, -1)] : [], maps: tensors(maps, decodeFloats), masks: tensors(masks, decodeBytes), recorded: {} };
+  const tensors = (all, decode) => Object.fromEntries(Object.entries(all).map(
+    ([kind, { data, shape }]) => [kind, { data: decode(data), shape }]
+  ));
+  return {
+    ...others, read: start ? [start, ...others.written.slice(0, -1)] : [], maps: tensors(maps, decodeFloats),
+    masks: tensors(masks, decodeBytes), recorded: {}
+  };
 }
 
 /** JSON has no NaN. */
@@ -16,7 +23,7 @@ const revived = (name, value) => (value === null && ["probability", "entropy"].i
 
 /** @returns {Promise<never>} */
 async function refuse() {
-  throw new EngineError("not-recorded", say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."));
+  throw new EngineError("not-recorded", say(RECORDED));
 }
 
 export async function filesOf() {}

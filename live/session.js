@@ -7,9 +7,10 @@ const KEPT = 24; // results
 const CANCELLED = N_("The work was cancelled.");
 
 /**
- * @typedef {{ name: string, files: Record<string, string> | null, languages: [string, string], description: string, examples: string[],
- *   heads: string, order: string, reordered: string, batch: string[], card: any }} Site A checkpoint as the site lists it: the
- *   addresses of its files, null if the page holds them; its cards by language, or the address of a file with them.
+ * @typedef {{ name: string, files: Record<string, string> | null, languages: [string, string], description: string,
+ *   examples: string[], heads: string, order: string, reordered: string, batch: string[], card: any }} Site A
+ *   checkpoint as the site lists it: the addresses of its files, null if the page holds them; its cards by language, or
+ *   the address of a file with them.
  * @typedef {AbortController & { all: Promise<SilencingEffect[]> }} Measuring `all`: when every head is measured.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
@@ -103,14 +104,17 @@ export class Session {
 
   /**
    * @param {string} text
-   * @param {{ forced?: Map<number, number>, changes?: import("./changes.js").Changes, record?: string[], quiet?: boolean }} [request] `quiet`:
-   *   do not show the tokens while they are written.
+   * @param {{ forced?: Map<number, number>, changes?: import("./changes.js").Changes, record?: string[], quiet?:
+   *   boolean }} [request] `quiet`: do not show the tokens while they are written.
    * @returns {Translation | Promise<Translation>}
    */
   translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
     const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
     const { signal } = this.running;
-    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }));
+    return this.kept(name, () => this.engine.translate(
+      text, { forced, changes, record },
+      { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }
+    ));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

@@ -2,7 +2,11 @@
 
 const SIZE = 624, MIDDLE = 397;
 
-/** Whole random numbers of 32 bits from a seed: the Mersenne Twister (Matsumoto and Nishimura 1998), seeded as in Python. @param {number} seed */
+/**
+ * Whole random numbers of 32 bits from a seed: the Mersenne Twister (Matsumoto and Nishimura 1998), seeded as in
+ * Python.
+ * @param {number} seed
+ */
 function mersenneTwister(seed) {
   const state = new Uint32Array(SIZE), before = (i) => state[i - 1] ^ (state[i - 1] >>> 30);
   state[0] = 19650218;
@@ -37,7 +41,8 @@ function mersenneTwister(seed) {
 
 /** The words of a text, or its characters if it has no spaces, in the random order with this number. */
 export function shuffled(text, number) {
-  const trimmed = text.trim(), spaced = trimmed.includes(" "), words = spaced ? trimmed.split(/\s+/) : [...trimmed], next = mersenneTwister(number);
+  const trimmed = text.trim(), spaced = trimmed.includes(" "), words = spaced ? trimmed.split(/\s+/) : [...trimmed];
+  const next = mersenneTwister(number);
   for (let i = words.length - 1; i > 0; i--) {
     const bits = 32 - Math.clz32(i + 1);
     let j = next() >>> (32 - bits);

@@ -9,5 +9,7 @@ export function firstOf(text, most) {
 /** A sentence about what is left out; "" where nothing is. @param {string | undefined} text @param {number} most */
 export function cutNote(text, most) {
   const n = [...text ?? ""].length, shown = (number) => number.toLocaleString(document.documentElement.lang);
-  return n > most ? say("The text has {n} characters. Only the first {limit} were read.", { n: shown(n), limit: shown(most) }) : "";
+  return n > most
+    ? say("The text has {n} characters. Only the first {limit} were read.", { n: shown(n), limit: shown(most) })
+    : "";
 }

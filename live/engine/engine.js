@@ -50,7 +50,9 @@ export class LocalEngine {
     this.checkpoint = readCheckpoint(files);
     const { task, config, languages, figures, notFinite } = this.checkpoint;
     /** @type {Record<string, [number, number]>} */
-    const heads = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]));
+    const heads = Object.fromEntries(Object.keys(KINDS).map(
+      (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
+    ));
     return { task, config, languages, figures, heads, notFinite };
   }
 
@@ -58,7 +60,9 @@ export class LocalEngine {
   opened() {
     require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
     const { task } = this.checkpoint, wanted = "translation";
-    require(task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task, wanted });
+    require(
+      task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task, wanted }
+    );
     return this.checkpoint;
   }
 
@@ -74,7 +78,10 @@ export class LocalEngine {
     return inTurns(silencingEachHead(this.opened(), translation, first), watching, () => writing);
   }
 
-  /** @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends. @param {EngineRequest} [request] */
+  /**
+   * @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends.
+   * @param {EngineRequest} [request]
+   */
   async read(source, target, { changes = {}, record } = {}) {
     return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
   }
@@ -85,7 +92,10 @@ export class WorkerEngine {
   /** @param {Worker} worker */
   constructor(worker) {
     this.worker = worker;
-    /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void, report?: (value: any) => void }>} */
+    /**
+     * @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void, report?: (value: any) => void
+     *   }>}
+     */
     this.waiting = new Map();
     this.calls = 0;
     worker.onmessage = ({ data }) => this.receive(data);
@@ -121,7 +131,10 @@ export class WorkerEngine {
   }
 }
 
-/** An engine in a worker; in the page where no worker can start. @param {string | URL} [address] Of worker.js. @returns {Engine} */
+/**
+ * An engine in a worker; in the page where no worker can start.
+ * @param {string | URL} [address] Of worker.js. @returns {Engine}
+ */
 export function startEngine(address) {
   try {
     if (address) return /** @type {any} */ (new WorkerEngine(new Worker(address, { type: "module" })));

@@ -20,7 +20,10 @@ export function N_(text) {
   return text;
 }
 
-/** @param {unknown} condition @param {string} code @param {string} template @param {Record<string, unknown>} [values] @returns {asserts condition} */
+/**
+ * @param {unknown} condition @param {string} code @param {string} template @param {Record<string, unknown>} [values]
+ * @returns {asserts condition}
+ */
 export function require(condition, code, template, values) {
   if (!condition) throw new EngineError(code, template, values);
 }

@@ -2,7 +2,10 @@
 import { mapped } from "./tensor.js";
 import { hookName } from "./trace.js";
 
-/** An edit of (H, T, S) that changes one row of one head. @param {Head} head @param {number} query @param {(row: Float32Array) => void} change @returns {Edit} */
+/**
+ * An edit of (H, T, S) that changes one row of one head.
+ * @param {Head} head @param {number} query @param {(row: Float32Array) => void} change @returns {Edit}
+ */
 function editRow({ head }, query, change) {
   return (weights, first) => {
     const [, T, S] = weights.shape, t = query - first, edited = mapped(weights, (value) => value);
@@ -11,7 +14,10 @@ function editRow({ head }, query, change) {
   };
 }
 
-/** An edit of (H, T, S) that changes all numbers of one head. @param {Head} head @param {(value: number) => number} change @returns {Edit} */
+/**
+ * An edit of (H, T, S) that changes all numbers of one head.
+ * @param {Head} head @param {(value: number) => number} change @returns {Edit}
+ */
 function editHead({ head }, change) {
   return (values) => {
     const size = values.shape[1] * values.shape[2];
@@ -32,7 +38,8 @@ export function uniformHead({ head }) {
   return (scores) => {
     const [, T, S] = scores.shape, edited = mapped(scores, (value) => value);
     for (let t = head * T; t < (head + 1) * T; t++) {
-      const row = edited.data.subarray(t * S, (t + 1) * S), open = row.filter((score) => score !== -Infinity), highest = Math.max(...open);
+      const row = edited.data.subarray(t * S, (t + 1) * S), open = row.filter((score) => score !== -Infinity);
+      const highest = Math.max(...open);
       const mean = highest + Math.log(open.reduce((sum, score) => sum + Math.exp(score - highest), 0) / open.length);
       for (let s = 0; s < S; s++) if (row[s] !== -Infinity) row[s] = Number.isFinite(mean) ? mean : 0;
     }
@@ -41,8 +48,8 @@ export function uniformHead({ head }) {
 }
 
 /**
- * Edits that set one weight, by stage. The row still sums to 1. If no other key has any weight, the cell keeps the whole
- * weight. A masked cell stays masked.
+ * Edits that set one weight, by stage. The row still sums to 1. If no other key has any weight, the cell keeps the
+ * whole weight. A masked cell stays masked.
  * @param {PaintedCell} cell
  */
 export function paint(cell) {
@@ -62,7 +69,9 @@ export function paint(cell) {
 
 /** For `weights`: replace the first rows of a map. @param {Pattern} pattern */
 export function replacePattern(pattern) {
-  return inOrder(pattern.weights.map((weights, query) => editRow(pattern, query, (row) => row.set(weights.slice(0, row.length)))));
+  return inOrder(pattern.weights.map(
+    (weights, query) => editRow(pattern, query, (row) => row.set(weights.slice(0, row.length)))
+  ));
 }
 
 /** Remove the positional encoding from the input of the encoder and the decoder. @returns {[string, Edit][]} */

@@ -71,12 +71,23 @@ export class Weights {
 
   /** Read one tensor in single precision, once. @param {string} name @param {number[]} shape That the model needs. */
   take(name, ...shape) {
-    require(this.entries.has(name), "weights-missing", N_("{name} is missing in the weights. The file was made for another configuration."), { name });
+    require(
+      this.entries.has(name), "weights-missing",
+      N_("{name} is missing in the weights. The file was made for another configuration."), { name },
+    );
     const entry = this.entries.get(name) ?? {}, type = TYPES.get(entry.dtype);
     this.entries.delete(name);
-    require(`${entry.shape}` === `${shape}`, "weights-shape", N_("{name} has the shape ({found}), but config.json requires ({shape})."), { name, found: `${entry.shape}`, shape: `${shape}` });
-    require(type, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."), { name, type: `${entry.dtype}` });
-    const [from, to] = entry.data_offsets, inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
+    require(
+      `${entry.shape}` === `${shape}`, "weights-shape",
+      N_("{name} has the shape ({found}), but config.json requires ({shape})."),
+      { name, found: `${entry.shape}`, shape: `${shape}` },
+    );
+    require(
+      type, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
+      { name, type: `${entry.dtype}` },
+    );
+    const [from, to] = entry.data_offsets;
+    const inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
     require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
     const numbers = type.read(this.buffer.slice(this.start + from, this.start + to));
     let broken = 0;
@@ -87,7 +98,9 @@ export class Weights {
 
   /** @returns {Linear} */
   linear(name, outputs, inputs, bias = true) {
-    return { weight: this.take(`${name}.weight`, outputs, inputs), bias: bias ? this.take(`${name}.bias`, outputs).data : null };
+    return {
+      weight: this.take(`${name}.weight`, outputs, inputs), bias: bias ? this.take(`${name}.bias`, outputs).data : null
+    };
   }
 
   /** @returns {Norm} */
@@ -97,6 +110,9 @@ export class Weights {
 
   requireAllTaken() {
     const [unknown] = this.entries.keys();
-    require(unknown === undefined, "weights-unknown", N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name: unknown });
+    require(
+      unknown === undefined, "weights-unknown",
+      N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name: unknown },
+    );
   }
 }

@@ -17,7 +17,8 @@ export function mapped({ data, shape }, change) {
 
 /** x Wᵀ + b for each row: (…, I) → (…, O). @param {Tensor} x @param {Linear} layer */
 export function linear(x, { weight, bias }) {
-  const [outputs, inputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]), whole = outputs - (outputs % 8);
+  const [outputs, inputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]);
+  const whole = outputs - (outputs % 8);
   for (let from = 0, to = 0; from < x.data.length; from += inputs, to += outputs) {
     for (let o = 0; o < whole; o += 8) eightProducts(weight.data, o * inputs, x.data, from, inputs, y.data, to + o);
     for (let o = whole; o < outputs; o++) y.data[to + o] = dot(weight.data, o * inputs, x.data, from, inputs);
@@ -65,7 +66,10 @@ export function add(x, y) {
   return mapped(x, (value, i) => value + y.data[i]);
 }
 
-/** (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016). @param {Tensor} x @param {Norm} norm */
+/**
+ * (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016).
+ * @param {Tensor} x @param {Norm} norm
+ */
 export function layerNorm(x, { weight, bias }) {
   const width = weight.length, y = tensor(x.shape);
   for (let start = 0; start < x.data.length; start += width) {
@@ -86,7 +90,8 @@ export function softmax(x) {
     if (highest === -Infinity) continue;
     let sum = 0;
     for (let i = start; i < start + width; i++) sum += Math.exp(x.data[i] - highest);
-    for (let i = start; i < start + width; i++) y.data[i] = x.data[i] === -Infinity ? 0 : Math.exp(x.data[i] - highest) / sum;
+    for (let i = start; i < start + width; i++)
+      y.data[i] = x.data[i] === -Infinity ? 0 : Math.exp(x.data[i] - highest) / sum;
   }
   return y;
 }

@@ -68,15 +68,16 @@ export class Trace {
   }
 
   /**
-   * Join the passes of a search: the queries of all passes, one after the other, (…, T, X). In decoder self-attention the
-   * keys grow from pass to pass; the missing cells of earlier queries get the values of masked cells.
+   * Join the passes of a search: the queries of all passes, one after the other, (…, T, X). In decoder self-attention
+   * the keys grow from pass to pass; the missing cells of earlier queries get the values of masked cells.
    * @param {string} name
    * @param {number[]} [passes] Of one hypothesis of a beam search; by default all. Pass 0 always belongs to it.
    */
   joined(name, passes) {
     const found = (this.passes.get(name) ?? []).filter(({ pass }) => !pass || !passes || passes.includes(pass));
     const parts = found.map(({ tensor }) => tensor), shapes = parts.map(({ shape }) => shape.slice(-2));
-    const length = shapes.reduce((sum, [rows]) => sum + rows, 0), width = Math.max(...shapes.map(([, columns]) => columns));
+    const length = shapes.reduce((sum, [rows]) => sum + rows, 0);
+    const width = Math.max(...shapes.map(([, columns]) => columns));
     const whole = tensor([...parts[0].shape.slice(0, -2), length, width]);
     whole.data.fill(NOT_COMPUTED[name.slice(name.lastIndexOf(".") + 1)] ?? 0);
     let first = 0;

@@ -1,15 +1,14 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import attentionMap from "../assets/attention_map.js";
+import { attentionMap } from "../assets/attention_map.js";
 import { SIGNED } from "../assets/colours.js";
 import { draw, el } from "../assets/dom.js";
-import headSwitches from "../assets/head_switches.js";
+import { headSwitches } from "../assets/head_switches.js";
 import { colourAt, inkOn, times } from "../assets/numbers.js";
 import { say } from "../assets/words.js";
 import { noChanges, sameHead, toggled, writeChanges } from "../changes.js";
-import { singleHead } from "../chosen_head.js";
+import { headLists, singleHead } from "../chosen_head.js";
 import { compared } from "../compared.js";
 import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls.js";
-import { headLists } from "../head_choice.js";
 import { asForced, everyHead, logProbability, measuredEffects } from "../head_effects.js";
 import { kindsOf, namesOf } from "../kinds.js";
 import { chosenSection } from "../map_section.js";
@@ -26,40 +25,62 @@ const counted = { board: "", clicks: 0 }; // the clicks on the switches that had
  * @param {App} app
  */
 export async function showHeads(root, app) {
-  const { session, info } = app, changes = session.changes(app.choices.intervention), isChanged = writeChanges(changes) !== "";
+  const { session, info } = app, changes = session.changes(app.choices.intervention);
+  const isChanged = writeChanges(changes) !== "";
   const before = await app.ifCurrent(app.translate());
   const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
-  const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: asForced(before), changes })) : before;
+  const rescored = isChanged
+    ? await app.ifCurrent(session.translate(app.text, { forced: asForced(before), changes }))
+    : before;
   const effects = app.forced.size || app.isReport ? [] : effectsOf(app, before), fixed = app.isReport;
-  const change = (next) => app.change({ intervention: writeChanges(next) }), flat = app.choices.click_means === "flatten";
-  const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), { view, lists } = chosenSection(app, viewOf(after, kind));
+  const change = (next) => app.change({ intervention: writeChanges(next) });
+  const flat = app.choices.click_means === "flatten";
+  const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1);
+  const { view, lists } = chosenSection(app, viewOf(after, kind));
   draw(root, [
     compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
     caption(probabilitySentence(before, rescored)),
     el("div", { class: "notes" }, app.notesOf(before)),
     ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
-      segmented(say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]], flat ? "flatten" : "silence", (value) => app.change({ click_means: value })),
-      ...(info.config.architecture === "recurrent" ? [] : [toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions }))]),
+      segmented(
+        say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]],
+        flat ? "flatten" : "silence", (value) => app.change({ click_means: value }),
+      ),
+      ...(info.config.architecture === "recurrent" ? [] : [
+        toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions })),
+      ]),
       button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: everyHead(info.heads) })),
       button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
     ]), el("p", { class: "caption", role: "status" }, effectSentence(app, effects))]),
     el("div", { inert: fixed }, [place("board")]),
-    caption(say("✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the same weight.")),
-    fixed ? heading(say("The map with all changes")) : heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
+    caption(say(
+      "✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the "
+      + "same weight."
+    )),
+    fixed ? heading(say("The map with all changes")) : heading(say("Paint a weight"), say(
+      "Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes."
+    )),
     el("div", { class: "row" }, [
       ...headLists(app),
       ...lists,
       ...(fixed ? [] : [
-        slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, (value) => app.change({ painted_weight: String(value) })),
+        slider(
+          say("New weight"), { min: 0, max: 1, step: 0.05 }, weight,
+          (value) => app.change({ painted_weight: String(value) }),
+        ),
         button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
       ]),
     ]),
     caption(paintedSentence(changes.painted)),
     place("map", fixed ? "" : "paints"),
   ]);
-  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === everyHead(info.heads).length ? effects : []) }, (_, clicks) => {
+  mount(root, "board", headSwitches,
+    { counted: { ...counted }, boards: boards(info.heads, changes,
+      effects.length === everyHead(info.heads).length ? effects : []) }, (_, clicks) => {
     const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
-    const next = clicks.places.slice(known).reduce((all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes);
+    const next = clicks.places.slice(known).reduce(
+      (all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes
+    );
     Object.assign(counted, { board: clicks.board, clicks: clicks.first + clicks.places.length });
     change(next);
   });
@@ -70,27 +91,38 @@ export async function showHeads(root, app) {
     if (!cell) return;
     const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
     if (view.weight(layer, head, cell[0], cell[1]) === -Infinity) return;
-    change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
+    change({
+      ...changes, painted: [
+        ...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one,
+      ],
+    });
   };
   map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));
-  map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); }; // it chooses a cell, and must not scroll
+  // it chooses a cell, and must not scroll
+  map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); };
 }
 
 function probabilitySentence(before, after) {
-  const [old, now] = [logProbability(before), logProbability(after)], two = (number) => (Number.isFinite(number) ? number.toFixed(2).replace("-", "−") : say("not a number"));
+  const [old, now] = [logProbability(before), logProbability(after)];
+  const two = (number) => (Number.isFinite(number) ? number.toFixed(2).replace("-", "−") : say("not a number"));
   const signed = now >= old ? `+${two(now - old)}` : two(now - old);
-  return say("The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} nats).", {
+  return say("The translation as trained has the log-probability {before}. The changed model gives it {after} "
+    + "({change} nats).", {
     before: two(old), after: two(now), change: signed,
   });
 }
 
-/** What silencing each head alone does: the effects that are measured so far. The page draws again when there are more. */
+/**
+ * What silencing each head alone does: the effects that are measured so far. The page draws again when there are more.
+ */
 function effectsOf(app, before) {
   const { session } = app, measured = measuredEffects(session, app.text);
   if (session.measuring || measured.length === everyHead(app.info.heads).length) return measured;
-  const own = /** @type {import("../session.js").Measuring} */ (new AbortController()), end = () => { if (session.measuring === own) session.measuring = null; };
+  const own = /** @type {import("../session.js").Measuring} */ (new AbortController());
+  const end = () => { if (session.measuring === own) session.measuring = null; };
   session.measuring = own;
-  own.all = session.engine.silenceEachHead(before, measured.length, { signal: own.signal, report: ({ effect, done }) => {
+  own.all = session.engine.silenceEachHead(before, measured.length,
+    { signal: own.signal, report: ({ effect, done }) => {
     if (own.signal.aborted) return;
     measured.push(effect);
     if (done % REDRAW === 0) app.redraw();
@@ -102,13 +134,18 @@ function effectsOf(app, before) {
 function effectSentence(app, effects) {
   if (app.forced.size) return say("The effect of each head is measured only without forced words.");
   const heads = everyHead(app.info.heads).length;
-  if (effects.length < heads) return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
-  return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: {n} of {heads}.", {
+  if (effects.length < heads)
+    return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
+  return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability "
+    + "changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: "
+    + "{n} of {heads}.", {
     most: largestChange(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
   });
 }
 
-const largestChange = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)).filter(Number.isFinite));
+const largestChange = (effects) => Math.max(
+  1e-6, ...effects.map(({ change }) => Math.abs(change)).filter(Number.isFinite)
+);
 
 /** The data of the switches. */
 function boards(heads, changes, effects) {
@@ -120,7 +157,8 @@ function boards(heads, changes, effects) {
     const [layers, count] = heads[kind];
     const grid = (of) => times(layers, (layer) => times(count, (head) => of({ kind, layer, head })));
     return {
-      kind, name: namesOf(kind).fullName, title: say("{kind}: layers down, heads across", { kind: namesOf(kind).title }), states: grid(stateOf),
+      kind, name: namesOf(kind).fullName, states: grid(stateOf),
+      title: say("{kind}: layers down, heads across", { kind: namesOf(kind).title }),
       faces: grid((head) => face(effects.find((one) => sameHead(one, head)), bound)),
     };
   });
@@ -129,14 +167,19 @@ function boards(heads, changes, effects) {
 function face(effect, bound) {
   if (!effect) return undefined;
   const decides = effect.position >= 0;
-  if (!Number.isFinite(effect.change)) return { colour: SIGNED.broken, ink: "#000000", note: say("not a number"), decides };
-  const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2), change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
-  const note = effect.position < 0 ? say("{change} nats when silenced", { change }) : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
+  if (!Number.isFinite(effect.change))
+    return { colour: SIGNED.broken, ink: "#000000", note: say("not a number"), decides };
+  const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2);
+  const change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
+  const note = effect.position < 0
+    ? say("{change} nats when silenced", { change })
+    : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
   return { colour, ink: inkOn(colour), note, decides };
 }
 
 function paintedSentence(cells) {
-  const names = cells.map(({ kind, layer, head, query, key, weight }) => say("{kind}, {head}, row {row}, column {column}: {weight}", {
+  const names = cells.map(({ kind, layer, head, query, key, weight }) =>
+    say("{kind}, {head}, row {row}, column {column}: {weight}", {
     kind: namesOf(kind).title, head: mapName(layer, head), row: query + 1, column: key + 1, weight,
   }));
   return names.length ? say("Painted: {cells}.", { cells: names.join("; ") }) : "";

@@ -1,36 +1,43 @@
-// Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one head.
-import attentionMap from "../assets/attention_map.js";
+// Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one
+// head.
+import { attentionMap } from "../assets/attention_map.js";
 import { draw, el } from "../assets/dom.js";
 import { leastWidth } from "../assets/map_drawing.js";
 import { say } from "../assets/words.js";
-import { singleHead } from "../chosen_head.js";
+import { headLists, singleHead } from "../chosen_head.js";
 import { beside, caption, heading, mount, place } from "../controls.js";
-import { headLists } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
-import { largeMap, mapName, viewOf, weightsOf } from "../maps.js";
-import maskPicture from "../mask_picture.js";
-import { maskPictureData } from "../mask_picture.js";
+import { largeMap, mapName, maskMap, viewOf, weightsOf } from "../maps.js";
 
 /**
  * @param {Element} root
  * @param {import("../app.js").App} app
  */
 export async function showMasks(root, app) {
-  const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app), kinds = kindsOf(app.info.heads);
-  const { source, read } = translation, width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));
+  const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app);
+  const kinds = kindsOf(app.info.heads);
+  const { source, read } = translation;
+  const width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));
   draw(root, [
-    caption(say("A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text alone has no <pad>.")),
+    caption(say(
+      "A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: masked. One text "
+      + "alone has no <pad>."
+    )),
     beside(3, width, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
     el("div", { class: "row" }, headLists(app)),
     heading(say("Weights after the softmax"), mapName(layer, head)),
     place("weights"),
   ]);
-  for (const one of kinds) mount(root, `mask ${one}`, maskPicture, maskData(viewOf(translation, one), one === kind ? layer : 0));
+  for (const one of kinds)
+    mount(root, `mask ${one}`, attentionMap, maskData(viewOf(translation, one), one === kind ? layer : 0));
   mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
 }
 
 /** @param {import("../maps.js").View} view @param {number} layer */
 function maskData(view, layer) {
   const { titles, queries, keys, languages, kind } = view;
-  return maskPictureData({ ...titles, queries, keys, languages }, weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)), namesOf(kind).fullName);
+  return maskMap(
+    { ...titles, queries, keys, languages },
+    weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)), namesOf(kind).fullName,
+  );
 }

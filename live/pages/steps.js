@@ -1,6 +1,6 @@
 // Step by step: the translation word by word. The visitor can force another word at each step.
 import { draw, el } from "../assets/dom.js";
-import stepper from "../assets/stepper.js";
+import { stepper } from "../assets/stepper.js";
 import { say } from "../assets/words.js";
 import { tokenRows } from "../chips.js";
 import { writeForced } from "../choices.js";
@@ -17,21 +17,37 @@ export async function showSteps(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.translate());
   const { given = 0 } = translation;
   if (Math.max(translation.written.length - given, given) > LIMITS.steps) {
-    draw(root, [note(say("This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.", { most: LIMITS.steps, n: translation.written.length }))]);
+    draw(root, [
+      note(say(
+        "This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.",
+        { most: LIMITS.steps, n: translation.written.length }
+      )),
+    ]);
     return;
   }
   const kinds = kindsOf(app.info.heads).filter((kind) => kind !== "encoder"), guess = choices.guess === "true";
   const kind = kinds.includes(choices.steps_kind) ? choices.steps_kind : kinds[0];
   draw(root, [
-    el("p", { class: "written", lang: translation.languages[1] }, guess ? "…" : translation.text || say("(the model wrote nothing)")),
+    el(
+      "p", { class: "written", lang: translation.languages[1] },
+      guess ? "…" : translation.text || say("(the model wrote nothing)"),
+    ),
     el("div", { class: "notes" }, app.notesOf(translation)),
     el("div", { class: "row" }, [
-      segmented(say("Attention"), kinds.map((one) => [one, namesOf(one).title]), kind, (value) => app.change({ steps_kind: value })),
-      toggle(say("Guess the next word"), guess, (on) => app.change({ guess: String(on) }), say("Words are hidden until you ask for them.")),
+      segmented(
+        say("Attention"), kinds.map((one) => [one, namesOf(one).title]), kind,
+        (value) => app.change({ steps_kind: value }),
+      ),
+      toggle(
+        say("Guess the next word"), guess, (on) => app.change({ guess: String(on) }),
+        say("Words are hidden until you ask for them."),
+      ),
     ]),
     place("steps"),
   ]);
-  mount(root, "steps", stepper, stepperData(translation, { kind, guess, fixed: app.isReport, step: choices.step ? Number(choices.step) - 1 : null }), (name, value) => {
+  mount(root, "steps", stepper,
+    stepperData(translation, { kind, guess, fixed: app.isReport,
+      step: choices.step ? Number(choices.step) - 1 : null }), (name, value) => {
     if (name === "step") app.change({ step: String(value + 1) });
     else app.change({ step: String(value.position + 1), forced: writeForced(forcedWith(app.forced, value)) });
   });
@@ -45,23 +61,39 @@ function forcedWith(forced, { position, id }) {
 /**
  * The data of the component stepper.
  * @param {Translation} translation
- * @param {{ kind: string, guess: boolean, fixed: boolean, step: number | null }} shown `fixed`: no other word can be forced.
+ * @param {{ kind: string, guess: boolean, fixed: boolean, step: number | null }} shown `fixed`: no other word can be
+ *   forced.
  */
 export function stepperData(translation, { kind, guess, fixed, step }) {
-  const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind], [source, target] = translation.languages;
+  const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind];
+  const [source, target] = translation.languages;
   const mayAttend = maskOf(translation, kind), { given = 0, fixed_start: fixedStart = false } = translation;
-  const maps = data.map((weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : -Infinity));
+  const maps = data.map(
+    (weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : -Infinity)
+  );
   return {
-    text: tokenRows(translation).reads.map(({ text }) => text).join("|"), given: given || Number(fixedStart), kind, guess, fixed, maps,
+    text: tokenRows(translation).reads.map(({ text }) => text).join("|"), given: given || Number(fixedStart),
+    kind, guess, fixed, maps,
     given_note: given ? say("This token belongs to the text that you typed. The model chooses nothing here.")
-      : say("“{token}” is given, not chosen. It tells the model what to write, such as the language.", { token: translation.written[0].text }),
-    keys: translation[keys].map(({ text }) => text), languages: { key: kind === "cross" ? source : target, word: target },
+      : say("“{token}” is given, not chosen. It tells the model what to write, such as the language.", {
+        token: translation.written[0].text,
+      }),
+    keys: translation[keys].map(({ text }) => text), languages: {
+      key: kind === "cross" ? source : target, word: target,
+    },
     shape: [layers, heads], step: step === null ? null : Math.min(Math.max(step, 0), T - 1),
-    steps: translation.read.map(({ text }, i) => ({ read: text, entropy: translation.written[i].entropy, candidates: candidates(translation.written[i]) })),
+    steps: translation.read.map(
+      ({ text }, i) => ({
+        read: text, entropy: translation.written[i].entropy, candidates: candidates(translation.written[i]),
+      })
+    ),
   };
 }
 
-/** The candidates of a step: text, probability, id, and whether it was written. A forced token may be unlikely. @param {Token} token */
+/**
+ * The candidates of a step: text, probability, id, and whether it was written. A forced token may be unlikely.
+ * @param {Token} token
+ */
 function candidates({ text, id, probability, candidates: best = [] }) {
   const offered = best.map((one) => [one.text, one.probability, one.id, one.id === id]);
   return best.some((one) => one.id === id) ? offered : [...offered, [text, probability, id, true]];

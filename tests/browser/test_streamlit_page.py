@@ -10,16 +10,17 @@ import streamlit as st
 from playwright.sync_api import Browser
 
 from benchmarks.server import streamlit
-from viz_app.components.bundle import ASSETS, asset, bundle
+from viz_app.components.bundle import ASSETS, asset, joined, modules
 
 STYLES = ("streamlit.css", "streamlit_presenting.css")
 NAMES = re.compile(r'\.st[A-Z]\w+|\[data-testid="?\w+"?\]|\.js-plotly-plot')
 # In the page only while somebody types.
+USED = ("walkable", "hoverLines", "STREAMLIT", "PLOTLY", "withKey")  # of bridge.js
 TYPING = '[data-testid="InputInstructions"]'
 # In the page only on a phone, or while the sidebar is closed.
 NOT_HERE = {'[data-testid="stExpandSidebarButton"]', '[data-testid="stDialog"]', TYPING}
-FIELDS = """(modules) => {
-    const plot = document.querySelector('.js-plotly-plot'), map = modules.bridge.walkable(plot);
+FIELDS = """(bridge) => {
+    const plot = document.querySelector('.js-plotly-plot'), map = bridge.walkable(plot);
     if (!map) return ['_fullData without a heatmap'];
     const { clientX, clientY } = map.place([0, 0]), gone = [];
     if (!Number.isFinite(clientX) || !Number.isFinite(clientY)) gone.push('_fullLayout axes with d2p and _offset');
@@ -41,21 +42,20 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
         page.locator("[data-testid=stDataFrame]").hover()
         page.get_by_role("button", name="Popover").click()
         page.get_by_text("Inside").wait_for()
-        modules = page.evaluate_handle(f"(() => {{ {bundle('bridge')}; return modules; }})()")
+        code = joined(modules("assets/bridge.js"))
+        bridge = page.evaluate_handle(f"(() => {{ {code}; return {{ {', '.join(USED)} }}; }})()")
 
-        gone = [f"Plotly's {field}; see `walkable` in bridge.js" for field in page.evaluate(FIELDS, modules)]
+        gone = [f"Plotly's {field}; see `walkable` in bridge.js" for field in page.evaluate(FIELDS, bridge)]
         page.wait_for_timeout(300)
-        lines = page.evaluate(
-            "(modules) => modules.bridge.hoverLines(document.querySelector('.js-plotly-plot'))", modules
-        )
+        lines = page.evaluate("(bridge) => bridge.hoverLines(document.querySelector('.js-plotly-plot'))", modules)
         if lines != ["one", "two"]:
             gone.append(f"the lines of Plotly's hover text ({lines}); see `hoverLines` in bridge.js")
-        own = page.evaluate("({ bridge }) => ({ ...bridge.STREAMLIT, ...bridge.PLOTLY })", modules)
+        own = page.evaluate("({ STREAMLIT, PLOTLY }) => ({ ...STREAMLIT, ...PLOTLY })", bridge)
         gone += [f"{one}; see `{name}` in bridge.js" for name, one in own.items() if not page.locator(one).count()]
         for style in STYLES:
             names = set(NAMES.findall(asset(style))) - NOT_HERE
             gone += [f"{name}; see {style}" for name in sorted(names) if not page.locator(name).count()]
-        if page.evaluate("({ bridge }) => !bridge.withKey('named', 'button')", modules):
+        if page.evaluate("({ withKey }) => !withKey('named', 'button')", bridge):
             gone.append("the class st-key-… of a widget; see `withKey` in bridge.js")
         if not page.evaluate("history.state !== undefined && location.pathname === '/'"):
             gone.append("the router's state in the history; see `replaceQuery` in bridge.js")

@@ -7,12 +7,14 @@ import { scalePosition } from "../../viz_app/components/assets/attention_map.js"
 import { WEIGHTS } from "../../viz_app/components/assets/colours.js";
 import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
 import { fontsFor } from "../../viz_app/components/assets/fonts.js";
-import { directionOf, headName, isolated, letters, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
+import {
+  directionOf, headName, isolated, letters, percent, shortened, spoken,
+} from "../../viz_app/components/assets/format.js";
 import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
 import { cellBox, mapLayout, withoutNumber } from "../../viz_app/components/assets/map_drawing.js";
 import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
-import { blocksOf } from "../../viz_app/components/assets/pixel_blocks.js";
+import { blocksOf } from "../../viz_app/components/assets/pixels.js";
 import { levelOf, palette } from "../../viz_app/components/assets/pixels.js";
 import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
 import { fileName } from "../../viz_app/components/assets/save_pictures.js";
@@ -28,7 +30,9 @@ test("numbers are little-endian float32", () => {
 
 test("a colour lies between the stops of its scale", () => {
   const stops = ["#000000", "#ffffff"];
-  assert.deepEqual([-1, 0.5, 2].map((share) => colourAt(stops, share)), ["rgb(0,0,0)", "rgb(128,128,128)", "rgb(255,255,255)"]);
+  assert.deepEqual([-1, 0.5, 2].map((share) => colourAt(stops, share)), [
+    "rgb(0,0,0)", "rgb(128,128,128)", "rgb(255,255,255)",
+  ]);
 });
 
 test("a mean leaves out masked numbers, and a number that is none makes it none", () => {
@@ -39,7 +43,8 @@ test("a mean leaves out masked numbers, and a number that is none makes it none"
 
 test("a cell that is not a number has a colour and a name of its own", () => {
   assert.deepEqual([0, 1, -Infinity, Number.NaN, Infinity].map(levelOf), [0, 253, 255, 254, 254]);
-  const colours = new Set([WEIGHTS.masked, WEIGHTS.broken, ...WEIGHTS.scale]), bytes = new Uint8Array(palette(WEIGHTS).buffer, 4 * 254, 3);
+  const colours = new Set([WEIGHTS.masked, WEIGHTS.broken, ...WEIGHTS.scale]);
+  const bytes = new Uint8Array(palette(WEIGHTS).buffer, 4 * 254, 3);
   assert.equal(colours.size, 2 + WEIGHTS.scale.length);
   assert.equal(`#${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`, WEIGHTS.broken);
   assert.deepEqual([0.5, -Infinity, Number.NaN].map(withoutNumber), ["", "masked: weight exactly 0", "not a number"]);
@@ -64,7 +69,9 @@ test("a saved picture names the fonts of its own language before those of others
   const before = (fonts, one, other) => fonts.indexOf(one) > 0 && fonts.indexOf(one) < fonts.indexOf(other);
   assert.ok(before(fontsFor("zh-Hans"), "Microsoft YaHei", "Malgun Gothic"));
   assert.ok(before(fontsFor("ko"), "Malgun Gothic", "Microsoft YaHei"));
-  assert.ok(["", "en", "ko"].every((lang) => fontsFor(lang).startsWith("Arial") && fontsFor(lang).endsWith("sans-serif")));
+  assert.ok(["", "en", "ko"].every(
+    (lang) => fontsFor(lang).startsWith("Arial") && fontsFor(lang).endsWith("sans-serif")
+  ));
 });
 
 test("no translated word enters the name of a file", () => {
@@ -100,7 +107,9 @@ test("a map keeps its cells within the width, and labels that do not fit are lef
   assert.ok(many.cell === 10 && many.every === 2 && many.upright);
   assert.equal(cellBox(few, [1, 2]).y, few.high);
   const chinese = mapLayout({ ...map(0), keys: [..."一二三四五六七八九十".repeat(4), "</s>"] }, 400);
-  assert.ok(chinese.square && chinese.every === 1 && chinese.cell === 15, "a single Chinese letter fits below a narrow cell");
+  assert.ok(
+    chinese.square && chinese.every === 1 && chinese.cell === 15, "a single Chinese letter fits below a narrow cell"
+  );
 });
 
 test("sizes and places follow the numbers of layers, heads and steps", () => {
@@ -150,7 +159,9 @@ test("a text has the words of the visitor's language, and its values are never r
   assert.equal(say("“{word}” of {words}", { word: "{words}" }), "“{words}” of {words}");
   useWords({ "": "ko", Play: "재생" });
   useWords({ "": "ko", Pause: "일시 정지" });
-  assert.deepEqual(["Play", "Pause"].map((text) => say(text)), ["재생", "일시 정지"], "components bring their words one by one");
+  assert.deepEqual(
+    ["Play", "Pause"].map((text) => say(text)), ["재생", "일시 정지"], "components bring their words one by one"
+  );
   useWords({ "": "en" });
   assert.equal(say("Play"), "Play");
   assert.deepEqual([headName(5, 4), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);

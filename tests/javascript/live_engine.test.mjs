@@ -30,7 +30,8 @@ function safetensors(tensors, change = (header) => header) {
     end += parts[i].length;
     return [name, { dtype, shape, data_offsets: [start, end] }];
   }));
-  const text = JSON.stringify(change(header)), json = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
+  const text = JSON.stringify(change(header));
+  const json = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
   const buffer = new ArrayBuffer(8 + json.length + end), bytes = new Uint8Array(buffer);
   new DataView(buffer).setBigUint64(0, BigInt(json.length), true);
   bytes.set(json, 8);
@@ -60,7 +61,8 @@ function tokenizerFile(merges, change = (values) => values) {
 
 /** The files of a small checkpoint with random weights. */
 function files(sizes = {}) {
-  const vocab = 260 + 2, config = { ...SIZES, source_vocab_size: vocab, target_vocab_size: vocab, ...sizes }, random = seededNumbers(1);
+  const vocab = 260 + 2, config = { ...SIZES, source_vocab_size: vocab, target_vocab_size: vocab, ...sizes };
+  const random = seededNumbers(1);
   const tensors = {}, add = (name, ...shape) => {
     const numbers = Float32Array.from({ length: shape.reduce((a, b) => a * b) }, () => 2 * random() - 1);
     tensors[name] = ["F32", shape, numbers];
@@ -69,20 +71,31 @@ function files(sizes = {}) {
   add("encoder.embedding.tokens.weight", vocab, 12);
   for (const [stack, parts] of [["encoder", ["self"]], ["decoder", ["self", "cross"]]]) {
     const layer = `${stack}.layers.0`;
-    for (const part of parts) for (const side of ["query", "key", "value", "output"]) linearOf(`${layer}.${part}_attention.${side}_projection`, 12, 12);
+    for (const part of parts)
+      for (const side of ["query", "key", "value", "output"])
+        linearOf(`${layer}.${part}_attention.${side}_projection`, 12, 12);
     linearOf(`${layer}.feed_forward.expand`, 10, 12);
     linearOf(`${layer}.feed_forward.contract`, 12, 10);
-    for (const part of [...parts.map((part) => `${part}_attention`), "feed_forward"]) [add(`${layer}.${part}_residual.norm.weight`, 12), add(`${layer}.${part}_residual.norm.bias`, 12)];
+    for (const part of [...parts.map((part) => `${part}_attention`), "feed_forward"])
+      [add(`${layer}.${part}_residual.norm.weight`, 12), add(`${layer}.${part}_residual.norm.bias`, 12)];
   }
   const tokenizer = { kind: "bpe", source_language: "en", target_language: "de" };
-  return { weights: safetensors(tensors), config: JSON.stringify({ format: 1, model: config, tokenizer }), tokenizer: tokenizerFile([["a", "b"], ["Ġ", "ab"]]) };
+  return {
+    weights: safetensors(tensors), config: JSON.stringify({ format: 1, model: config, tokenizer }),
+    tokenizer: tokenizerFile([["a", "b"], ["Ġ", "ab"]])
+  };
 }
 
 const ENGINE = new URL("../../live/engine/", import.meta.url).pathname;
-const marked = new Set(globSync(`${ENGINE}**/*.js`).flatMap((file) => [...readFileSync(file, "utf8").matchAll(/N_\("([^"]*)"\)/g)].map(([, text]) => text)));
+const MARKED = /N_\(\s*("[^"]*"(?:\s*\+\s*"[^"]*")*)/g;
+const textOf = (literals) => [...literals.matchAll(/"([^"]*)"/g)].map(([, text]) => text).join("");
+const marked = new Set(globSync(`${ENGINE}**/*.js`).flatMap(
+  (file) => [...readFileSync(file, "utf8").matchAll(MARKED)].map(([, literals]) => textOf(literals))
+));
 
 // Every error has a sentence without values that are missing, and its template is a text that the page can translate.
-const coded = (code) => (error) => error.code === code && error.message.endsWith(".") && !/\{\w+\}/.test(error.message) && marked.has(error.template);
+const coded = (code) => (error) => error.code === code && error.message.endsWith(".") && !/\{\w+\}/.test(error.message)
+  && marked.has(error.template);
 
 test("half precision, bfloat16 and single precision are read", () => {
   const weights = new Weights(safetensors({
@@ -120,7 +133,8 @@ test("damaged weights end in an error with a code", () => {
   assert.throws(() => new Weights(whole).take("b", 2), coded("weights-missing"));
   assert.throws(() => new Weights(whole).requireAllTaken(), coded("weights-unknown"));
   assert.throws(() => new Weights(safetensors(one, () => null)), coded("weights-damaged"));
-  assert.throws(() => new Weights(safetensors(one, ({ a }) => ({ a, b: a }))), coded("weights-damaged")); // the same bytes twice
+  // the same bytes twice
+  assert.throws(() => new Weights(safetensors(one, ({ a }) => ({ a, b: a }))), coded("weights-damaged"));
 });
 
 test("a wrong configuration or tokenizer is refused with a sentence", () => {
@@ -128,24 +142,39 @@ test("a wrong configuration or tokenizer is refused with a sentence", () => {
   const model = (changes) => config((values) => ({ ...values, model: { ...values.model, ...changes } }));
   assert.throws(() => readConfig("{"), coded("config-damaged"));
   assert.throws(() => readConfig("[]"), coded("config-damaged"));
-  for (const changes of [{ max_length: 1e9 }, { d_model: 1 << 20, max_length: 64 }, { d_model: 0 }, { num_heads: 5 }, { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 }])
+  const wrong = [
+    { max_length: 1e9 }, { d_model: 1 << 20, max_length: 64 }, { d_model: 0 }, { num_heads: 5 },
+    { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 },
+  ];
+  for (const changes of wrong)
     assert.throws(() => readCheckpoint(model(changes)), coded("config-damaged"));
   assert.throws(() => readCheckpoint(model({ norm: "none" })), coded("config-unsupported"));
   assert.throws(() => readCheckpoint(model({ num_decoder_layers: 2 })), coded("weights-missing"));
   assert.throws(() => readCheckpoint(model({ d_ff: 11 })), coded("weights-shape"));
-  assert.throws(() => readCheckpoint(config((values) => ({ ...values, task: "painting" }))), coded("config-unsupported"));
-  assert.throws(() => readCheckpoint(config((values) => ({ ...values, tokenizer: { ...values.tokenizer, kind: "words" } }))), coded("tokenizer-unsupported"));
+  assert.throws(
+    () => readCheckpoint(config((values) => ({ ...values, task: "painting" }))), coded("config-unsupported")
+  );
+  assert.throws(
+    () => readCheckpoint(config((values) => ({ ...values, tokenizer: { ...values.tokenizer, kind: "words" } }))),
+    coded("tokenizer-unsupported"),
+  );
   const tokenizers = [
-    "null", "{}", tokenizerFile([["a", "nothing"]]), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, vocab: { a: 0 } } })),
-    tokenizerFile([], (values) => ({ ...values, normalizer: { type: "NFC" } })), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, byte_fallback: true } })),
+    "null", "{}", tokenizerFile([["a", "nothing"]]), tokenizerFile(
+      [], ({ model, ...values }) => ({ ...values, model: { ...model, vocab: { a: 0 } } })
+    ),
+    tokenizerFile([], (values) => ({ ...values, normalizer: { type: "NFC" } })), tokenizerFile(
+      [], ({ model, ...values }) => ({ ...values, model: { ...model, byte_fallback: true } })
+    ),
   ];
-  for (const tokenizer of tokenizers) assert.throws(() => readCheckpoint({ ...good, tokenizer }), coded("tokenizer-damaged"));
+  for (const tokenizer of tokenizers)
+    assert.throws(() => readCheckpoint({ ...good, tokenizer }), coded("tokenizer-damaged"));
 });
 
 test("every entry of config.json that is missing or of another type is refused with a sentence", () => {
   const good = files(), { model, tokenizer } = JSON.parse(good.config), accepted = /** @type {string[]} */ ([]);
   const attempt = (path, value) => {
-    const values = JSON.parse(good.config), home = path.slice(0, -1).reduce((at, one) => at[one], values), attempted = `${path.join(".")} = ${JSON.stringify(value)}`;
+    const values = JSON.parse(good.config), home = path.slice(0, -1).reduce((at, one) => at[one], values);
+    const attempted = `${path.join(".")} = ${JSON.stringify(value)}`;
     home[path.at(-1)] = value; // undefined: it is missing
     try {
       readCheckpoint({ ...good, config: JSON.stringify(values) });
@@ -155,7 +184,8 @@ test("every entry of config.json that is missing or of another type is refused w
     }
   };
   const inside = (name, values) => Object.keys(values).map((one) => [name, one]);
-  for (const path of [["format"], ["model"], ["tokenizer"], ...inside("model", model), ...inside("tokenizer", tokenizer)])
+  const named = [...inside("model", model), ...inside("tokenizer", tokenizer)];
+  for (const path of [["format"], ["model"], ["tokenizer"], ...named])
     for (const value of [undefined, null, "x", [], {}, 1.5, -1, true]) attempt(path, value);
   for (const value of [null, "x", []]) attempt(["figures"], value);
   assert.deepEqual(accepted, ['tokenizer.source_language = "x"', 'tokenizer.target_language = "x"']);
@@ -174,7 +204,9 @@ test("merges follow their order, and a long word takes bounded time", () => {
 test("a product is the same for any number of rows", () => {
   const weight = tensor([11, 3], Float32Array.from({ length: 33 }, (_, i) => i)), bias = new Float32Array(11).fill(1);
   const y = linear(tensor([2, 3], new Float32Array([1, 0, 0, 0, 1, 2])), { weight, bias });
-  assert.deepEqual([...y.data], [...Array(11).keys()].map((o) => 3 * o + 1).concat([...Array(11).keys()].map((o) => 9 * o + 6)));
+  assert.deepEqual([...y.data], [...Array(11).keys()].map((o) => 3 * o + 1).concat(
+    [...Array(11).keys()].map((o) => 9 * o + 6)
+  ));
   assert.deepEqual(y.shape, [2, 11]);
   assert.deepEqual([...softmax(tensor([2, 2], new Float32Array([0, 0, -Infinity, -Infinity]))).data], [0.5, 0.5, 0, 0]);
   assert.ok(Math.abs(gelu(1) - 0.8413447) < 1e-6 && Math.abs(gelu(-1) + 0.1586553) < 1e-6 && gelu(0) === 0);
@@ -187,7 +219,8 @@ test("a mask allows earlier tokens that are not padding, and always the first", 
 });
 
 test("a filter keeps the most probable tokens, and a seed gives the same numbers", () => {
-  const logProbs = Float32Array.from([0.5, 0.3, 0.15, 0.05], Math.log), kept = (filter) => [...filterLogProbs(logProbs, filter)].filter((p) => p > -Infinity).length;
+  const logProbs = Float32Array.from([0.5, 0.3, 0.15, 0.05], Math.log);
+  const kept = (filter) => [...filterLogProbs(logProbs, filter)].filter((p) => p > -Infinity).length;
   assert.deepEqual([{}, { topK: 2 }, { topP: 0.75 }, { topP: 0.4 }].map(kept), [4, 2, 2, 1]);
   assert.deepEqual(largestIndices(logProbs, 2), [0, 1]);
   const [a, b] = [seededNumbers(3), seededNumbers(3)], numbers = Array.from({ length: 1000 }, a);
@@ -196,13 +229,16 @@ test("a filter keeps the most probable tokens, and a seed gives the same numbers
 });
 
 test("a row with a score that is not a number has no weights that are numbers", () => {
-  const { data } = softmax(tensor([3, 3], new Float32Array([Number.NaN, 1, -Infinity, 1, 1, -Infinity, Infinity, 1, 1])));
+  const { data } = softmax(tensor(
+    [3, 3], new Float32Array([Number.NaN, 1, -Infinity, 1, 1, -Infinity, Infinity, 1, 1])
+  ));
   assert.deepEqual([...data.slice(0, 6)], [Number.NaN, Number.NaN, 0, 0.5, 0.5, 0]);
   assert.ok(Number.isNaN(data[6]));
 });
 
 test("masked cells stay masked, whatever is painted or made uniform", () => {
-  const masked = tensor([1, 2, 2], new Float32Array([5, -Infinity, 1, 2])), weights = softmax(masked), head = { kind: "decoder", layer: 0, head: 0 };
+  const masked = tensor([1, 2, 2], new Float32Array([5, -Infinity, 1, 2])), weights = softmax(masked);
+  const head = { kind: "decoder", layer: 0, head: 0 };
   assert.deepEqual([...softmax(uniformHead(head)(masked, 0)).data], [1, 0, 0.5, 0.5]);
   const paintAt = (query, key) => {
     const edits = paint({ ...head, query, key, weight: 0.75 });
@@ -221,9 +257,17 @@ test("a length penalty divides the log-probability", () => {
 
 test("settings that no search can use are refused", () => {
   const checkpoint = readCheckpoint(files());
-  for (const search of [{ method: "beam", beamSize: 0 }, { method: "beam", beamSize: Number.NaN }, { method: "sample", temperature: 0 }, { method: "sample", topP: 2 }])
+  const wrong = [
+    { method: "beam", beamSize: 0 }, { method: "beam", beamSize: Number.NaN },
+    { method: "sample", temperature: 0 }, { method: "sample", topP: 2 },
+  ];
+  for (const search of wrong)
     assert.throws(() => translate(checkpoint, "ab", { search }), coded("search-settings"));
-  assert.ok(translate(checkpoint, "ab", { limit: 3, search: { method: "sample", topP: undefined, topK: 2, seed: 5 } }).written.length);
+  assert.ok(
+    translate(checkpoint, "ab", {
+      limit: 3, search: { method: "sample", topP: undefined, topK: 2, seed: 5 },
+    }).written.length
+  );
 });
 
 test("two runs in turns do not see each other's changes", () => {
@@ -253,8 +297,13 @@ test("a text is forced as a whole, and a beam of one is greedy search", () => {
 
 /** A worker and its page, joined in this process. */
 function joined() {
-  const scope = { onmessage: null, postMessage: (data) => queueMicrotask(() => worker.onmessage({ data: structuredClone(data) })) };
-  const worker = { onmessage: null, onerror: null, postMessage: (data) => queueMicrotask(() => scope.onmessage({ data: structuredClone(data) })), terminate() {} };
+  const scope = { onmessage: null, postMessage: (data) => queueMicrotask(
+    () => worker.onmessage({ data: structuredClone(data) })
+  ) };
+  const worker = {
+    onmessage: null, onerror: null,
+    postMessage: (data) => queueMicrotask(() => scope.onmessage({ data: structuredClone(data) })), terminate() {},
+  };
   serveEngine(scope);
   return new WorkerEngine(worker);
 }
@@ -269,12 +318,15 @@ for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a wo
     useWords({ "": "ko", "The text has more than {limit} bytes. Shorten it.": "한도: {limit}바이트." });
     assert.equal(say(refused.template, refused.values), "한도: 16384바이트.", "a page words the error in another language");
     useWords({});
-    const texts = [], translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
+    const texts = [];
+    const translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
     assert.equal(texts.length, translation.written.length);
     assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);
     const effects = await engine.silenceEachHead(translation);
     assert.equal(effects.length, 6);
-    assert.deepEqual(await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement resumes where it ended");
+    assert.deepEqual(
+      await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement resumes where it ended"
+    );
     const controller = new AbortController();
     const cancelled = engine.translate("ab", {}, { signal: controller.signal, report: () => controller.abort() });
     await assert.rejects(cancelled, coded("cancelled"));

@@ -16,7 +16,8 @@ test("changes have the form of the app, and count from 1 there", () => {
 });
 
 test("a code with an unknown part is no code", () => {
-  for (const code of ["off.cross.3", "paint.cross.1.1.1.1.2", "off.__proto__.1.1", "positions", "off.cross.1.1~"]) assert.equal(readChanges(code), null, code);
+  for (const code of ["off.cross.3", "paint.cross.1.1.1.1.2", "off.__proto__.1.1", "positions", "off.cross.1.1~"])
+    assert.equal(readChanges(code), null, code);
 });
 
 test("a head is silenced, then uniform, then as trained, and heads that a model lacks are left out", () => {
@@ -30,12 +31,17 @@ test("a head is silenced, then uniform, then as trained, and heads that a model 
 
 test("a link keeps a page and its choices, whatever the sentence contains", () => {
   const choices = { text: "a # b & c=1 ？\n<b>", layer: "2", head: "mean", forced: "1.4-2.7", intervention: CODE };
-  assert.deepEqual(readAddress(writeAddress("heads", choices), ["translate", "heads"]), { page: "heads", choices, unknown: [] });
+  assert.deepEqual(readAddress(writeAddress("heads", choices), ["translate", "heads"]), {
+    page: "heads", choices, unknown: [],
+  });
 });
 
 test("a link without sense opens the first page without choices, and all of it is unknown", () => {
-  const hostile = "#__proto__?layer=-1&head=9999&kind=constructor&checkpoint=../../etc&forced=1&intervention=x&toString=1";
-  assert.deepEqual(readAddress(hostile, ["translate", "heads"]), { page: "translate", choices: {}, unknown: hostile.slice(1).split(/[?&]/) });
+  const hostile = "#__proto__?layer=-1&head=9999&kind=constructor&checkpoint=../../etc"
+    + "&forced=1&intervention=x&toString=1";
+  assert.deepEqual(readAddress(hostile, ["translate", "heads"]), {
+    page: "translate", choices: {}, unknown: hostile.slice(1).split(/[?&]/),
+  });
   assert.deepEqual(readAddress("", ["translate"]), { page: "translate", choices: {}, unknown: [] });
 });
 

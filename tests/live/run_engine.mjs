@@ -27,11 +27,15 @@ const JOBS = {
   /** What the page translates for a link. */
   async opened(engine, { link, pages }) {
     const { text, forced, intervention } = readAddress(link, pages).choices;
-    return (await engine.translate(text, { forced: readForced(forced ?? ""), changes: readChanges(intervention ?? "") })).text;
+    return (await engine.translate(
+      text, { forced: readForced(forced ?? ""), changes: readChanges(intervention ?? "") }
+    )).text;
   },
   shuffled: (_engine, { text, number }) => shuffled(text, number),
   /** The ids that greedy search writes for each text. */
-  greedy: (engine, { texts }) => texts.map((text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids),
+  greedy: (engine, { texts }) => texts.map(
+    (text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids
+  ),
   /** The ids of each line, its tokens, their words and the text that they decode to. */
   tokenize: ({ checkpoint: { tokenizer } }, { lines }) => lines.map((line) => {
     const ids = tokenizer.encode(line);
@@ -41,7 +45,9 @@ const JOBS = {
   clean: (_engine, { lines }) => lines.map((line) => [clean(line), cleaningChanges(line)]),
   translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {
     const search = { random: () => random.shift() ?? 0, ...options.search }, steps = [];
-    const work = translating(engine.checkpoint, text, { ...options, search, forced: new Map(forced), edits: editsOf(changes) });
+    const work = translating(engine.checkpoint, text, {
+      ...options, search, forced: new Map(forced), edits: editsOf(changes),
+    });
     for (;;) {
       const { done, value } = work.next();
       if (done) return { ...value, steps };
@@ -56,13 +62,20 @@ const JOBS = {
     await engine.translate(text);
     return [measured.length, (await all).length];
   },
-  classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, { edits: editsOf(changes), record }),
+  classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, {
+    edits: editsOf(changes), record,
+  }),
 };
 
 /** JSON, with arrays of numbers as base64. */
 function written(_key, value) {
   const isTensor = value?.data instanceof Float32Array;
-  return isTensor ? { numbers: Buffer.from(value.data.buffer, value.data.byteOffset, value.data.byteLength).toString("base64"), shape: value.shape } : value;
+  return isTensor
+    ? {
+      numbers: Buffer.from(value.data.buffer, value.data.byteOffset, value.data.byteLength).toString("base64"),
+      shape: value.shape,
+    }
+    : value;
 }
 
 const { folder, jobs } = JSON.parse(readFileSync(0, "utf8"));
@@ -71,7 +84,9 @@ const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = /** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength));
 const engine = new LocalEngine(), { task, model: config } = readConfig(read("config.json").toString());
 if (task === "classification") classifier = { config, model: readModel(task, config, weights) };
-else engine.checkpoint = readCheckpoint({ weights, config: read("config.json").toString(), tokenizer: read("tokenizer.json").toString() });
+else engine.checkpoint = readCheckpoint({
+  weights, config: read("config.json").toString(), tokenizer: read("tokenizer.json").toString(),
+});
 const results = [];
 for (const { job, ...options } of jobs) results.push(await JOBS[job](engine, options));
 process.stdout.write(JSON.stringify(results, written));

@@ -1,5 +1,6 @@
-// Runs the checks of lessons on a page without a screen. Standard input: { checkpoints, cases }, standard output: for each case
-// the verdicts on its answers, both as JSON. A case has the page, its choices, the step as the site lists it, and answers.
+// Runs the checks of lessons on a page without a screen. Standard input: { checkpoints, cases }, standard output: for
+// each case the verdicts on its answers, both as JSON. A case has the page, its choices, the step as the site lists it,
+// and answers.
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
@@ -18,9 +19,13 @@ app.session.onStep = () => {};
 /** Open a checkpoint, without a server. */
 async function open({ name, files }) {
   const [weights, config, tokenizer] = ["weights", "config", "tokenizer"].map((part) => readFileSync(files[part]));
-  const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength));
+  const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(
+    weights.byteOffset, weights.byteOffset + weights.byteLength
+  ));
   app.session.results.clear();
-  app.session.info = app.info = await app.session.engine.open({ weights: bytes, config: config.toString(), tokenizer: tokenizer.toString() });
+  app.session.info = app.info = await app.session.engine.open({
+    weights: bytes, config: config.toString(), tokenizer: tokenizer.toString(),
+  });
   app.session.name = name;
 }
 
@@ -29,7 +34,12 @@ for (const { lesson, step, page, choices, answers } of cases) {
   ({ page: app.page, choices: app.choices } = readAddress(writeAddress(page, choices), app.pages));
   if (app.session.name !== app.listed.name) await open(app.listed);
   const verdicts = [];
-  for (const answer of answers) verdicts.push(await CHECKS[lesson][step.name](new Situation({ app, step }), answer, step));
+  for (const answer of answers)
+    verdicts.push(await CHECKS[lesson][step.name](new Situation({ app, step }), answer, step));
   results.push(verdicts);
 }
-process.stdout.write(JSON.stringify({ results, steps: Object.entries(CHECKS).flatMap(([lesson, checks]) => Object.keys(checks).map((name) => `${lesson}.${name}`)) }));
+process.stdout.write(JSON.stringify(
+  { results, steps: Object.entries(CHECKS).flatMap(
+    ([lesson, checks]) => Object.keys(checks).map((name) => `${lesson}.${name}`)
+  ) }
+));

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 from tests.javascript.check import program
-from viz_app.export.site_scripts import joined, minified, modules
+from viz_app.components.bundle import modules
+from viz_app.export.site_scripts import script_of
 
 ENGINE = ROOT / "live" / "engine"
 FILES = sorted(ENGINE.rglob("*.js"))
@@ -65,4 +66,4 @@ def test_all_files_can_be_joined_into_one_script() -> None:
 
 
 def test_the_code_is_small() -> None:
-    assert len(minified(joined(modules("engine/worker.js"))).encode()) < MOST_BYTES
+    assert len(script_of(modules("engine/worker.js")).encode()) < MOST_BYTES

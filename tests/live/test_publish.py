@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ import pytest
 from headlight import publish as command
 from headlight.command import main
 from tests.conftest import BUNDLED
-from tests.javascript.check import program
 from viz_app.export.site import MARK
-from viz_app.export.site_scripts import Form, exports_of, joined, minified, modules, numbered
+from viz_app.export.site_scripts import numbered
 
-MOST_CODE = 139_500  # bytes
+MOST_CODE = 137_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
@@ -234,34 +232,3 @@ def test_a_style_sheet_has_no_rule_for_what_the_script_does_not_make(site: Path)
     assert ":is(select,input" in sheet.replace(", ", ",")
     for class_name in (".edge", ".snapshot", ".hl-definitions"):
         assert class_name not in sheet, class_name
-
-
-def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
-    scripts = {
-        "first.js": "const LEFT = 1;\n\nexport function first() {\n  return LEFT;\n}\n",
-        "second_one.js": (
-            'import { first } from "./first.js";\nconst RIGHT = 0, LEFT = 2;\n\nfunction unused() {\n}\n\n'
-            "export default () => first() + LEFT;\n"
-        ),
-        "main.js": (
-            'import secondOne from "./second_one.js";\nimport { left } from "./out.js";\n\n'
-            "console.log(secondOne(), left);\n"
-        ),
-    }
-    script = joined(scripts)
-    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
-    assert "unused" not in script
-    assert ran(script) == ran(minified(script)) == "3 undefined"
-
-
-@pytest.mark.parametrize("form", ["site", "file", "report"])
-def test_no_two_modules_export_the_same_name(form: Form) -> None:
-    scripts = {**modules("course/course.js", form=form), **modules("script.js", form=form)}
-    exported = [one for name, text in scripts.items() for one in exports_of(name, text)]
-    assert sorted({one for one in exported if exported.count(one) > 1}) == []
-
-
-def ran(script: str) -> str:
-    """What a script prints."""
-    found = subprocess.run([program("node")], input=script, capture_output=True, encoding="utf-8", check=True)
-    return found.stdout.strip()

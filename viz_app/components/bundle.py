@@ -1,22 +1,41 @@
-"""Our own JavaScript and styles, as the app sends them to a browser.
+"""Our own JavaScript and styles, and how modules become one script, for the app and for a published page.
 
-The files in `assets/` are JavaScript modules. Streamlit takes one text for each component, so `bundle` joins modules
-into one text.
+The modules of the components are in `assets/`, and those of a page in `live/`. A module of a page imports the
+components as if `assets/` were beside it. A module begins with its imports, `import { a, b } from "./c.js";`, and
+exports one name with each `export const`, `export function` or `export class` at the beginning of a line.
 """
 
 import hashlib
 import json
+import posixpath
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
-__all__ = ["ASSETS", "COMPONENT_STYLES", "asset", "bundle", "library", "library_name"]
+from model.config.paths import HOME
+
+__all__ = [
+    "ASSETS",
+    "COMPONENT_STYLES",
+    "LIVE",
+    "asset",
+    "exports_of",
+    "imports_of",
+    "joined",
+    "library",
+    "library_name",
+    "modules",
+]
 
 ASSETS = Path(__file__).parent / "assets"
+LIVE = HOME / "live"
 COMPONENT_STYLES = ("components.css", "save_menu.css")
-IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "\./(\w+)\.js";$', re.MULTILINE)
-JSDOC = re.compile(r"^ */\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # a browser does not need it
-EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
+NOTHING: Mapping[str, str] = MappingProxyType({})
+IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
+COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
+DECLARED = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
 
 
 @cache
@@ -25,42 +44,85 @@ def asset(*names: str) -> str:
     return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
 
 
-@cache
-def bundle(*names: str) -> str:
-    """One text with these modules of `assets/` and all that they import: each is a property of the object `modules`.
+def modules(name: str, *, without: Iterable[str] = (), instead: Mapping[str, str] = NOTHING) -> dict[str, str]:
+    """A module and all that it imports: path → text without comments, each after those that it imports.
 
-    Each module keeps a scope of its own. Its default export is the property `main`.
+    Args:
+        name: The path of the module, below `live/`, or `assets/` and its file.
+        without: Modules that are left out.
+        instead: Path → path of the module that takes its place.
     """
-    found: dict[str, str] = {}  # in an order in which each comes after those that it imports
+    found: dict[str, str] = {}
 
-    def add(name: str) -> None:
-        if name not in found:
-            source = JSDOC.sub("", asset(f"{name}.js"))
-            for match in IMPORT.finditer(source):
-                add(match[3])
-            found[name] = scoped(name, source)
+    def add(one: str) -> None:
+        if one not in found and one not in without:
+            own = instead.get(one, one)
+            path = ASSETS / Path(own).name if own.startswith("assets/") else LIVE / own
+            text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+            for match in IMPORT.finditer(text):
+                add(posixpath.normpath(posixpath.join(posixpath.dirname(one), match[2])))
+            found[one] = text
 
-    for name in names:
-        add(name)
-    return "\n".join(("const modules = {};", *found.values()))
+    add(name)
+    return found
 
 
-def scoped(name: str, source: str) -> str:
-    """A module as a function that runs at once and returns what the module exports."""
+def joined(scripts: Mapping[str, str], *, given: Iterable[str] = ()) -> str:
+    """Modules as one text with one scope, without imports and exports.
 
-    def from_modules(match: re.Match[str]) -> str:
-        names = f"main: {match[1]}" if match[1] else match[2].strip()
-        return f"const {{ {names} }} = modules.{match[3]};"
+    A constant in capitals gets another name if another module has it too. If modules share another name of their own,
+    the second one has the scope of a function. What only modules that are left out define is undefined.
 
-    exports = [*EXPORT.findall(source), *["main"] * ("export default " in source)]
-    code = EXPORT.sub("", IMPORT.sub(from_modules, source)).replace("export default ", "const main = ", 1)
-    return f"modules.{name} = (() => {{\n{code}\nreturn {{ {', '.join(exports)} }};\n}})();"
+    Args:
+        scripts: Path → text, as `modules` gives them.
+        given: Names that exist already where the text will stand.
+
+    Raises:
+        ValueError: two modules export the same name.
+    """
+    exported = [one for text in scripts.values() for one in exports_of(text)]
+    if twice := sorted({one for one in exported if exported.count(one) > 1}):
+        raise ValueError(f"Two modules export {', '.join(twice)}. Give one of them another name.")
+    taken = {*given, *exported}
+    missing = {one for text in scripts.values() for one in imports_of(text)} - taken
+    parts = [f"let {', '.join(sorted(missing))};\n" if missing else ""]
+    for number, text in enumerate(scripts.values()):
+        constants = "|".join(one for one in private_names(text) & taken if one.isupper())
+        own = re.sub(rf"\b({constants})\b", rf"\1_{number}", text) if constants else text
+        code = re.sub(r"^export ", "", IMPORT.sub("", own), flags=re.MULTILINE)
+        if private_names(own) & taken:
+            names = ", ".join(exports_of(own))
+            code = f"const [{names}] = (() => {{\n{code}\nreturn [{names}];\n}})();\n"
+        taken |= private_names(own)
+        parts.append(code)
+    return "".join(parts)
+
+
+def imports_of(text: str) -> list[str]:
+    """The names that a module imports."""
+    return [one for match in IMPORT.finditer(text) for one in re.findall(r"\w+", match[1])]
+
+
+def exports_of(text: str) -> list[str]:
+    return [match[2] for match in DECLARED.finditer(text) if match[1]]
+
+
+def private_names(text: str) -> set[str]:
+    """The names at the top of a module that it does not export."""
+    lines = [(match[2], match[3]) for match in DECLARED.finditer(text) if not match[1]]
+    return {one for name, rest in lines for one in (name, *re.findall(r", (\w+) = ", rest))}
+
+
+@cache
+def components() -> str:
+    """All components of the app as one text."""
+    return joined(modules("assets/app.js"))
 
 
 @cache
 def library_name() -> str:
     """The global variable of the browser that holds all components. Another version of them has another name."""
-    digest = hashlib.sha256((bundle("app") + asset(*COMPONENT_STYLES)).encode()).hexdigest()
+    digest = hashlib.sha256((components() + asset(*COMPONENT_STYLES)).encode()).hexdigest()
     return f"headlight_{digest[:12]}"
 
 
@@ -68,5 +130,4 @@ def library_name() -> str:
 def library() -> str:
     """A module with all components of the app; its own component is that of the keys of a page."""
     arguments = f"{json.dumps(library_name())}, {json.dumps(asset(*COMPONENT_STYLES))}"
-    end = f"modules.app.provideComponents({arguments});\nexport default modules.app.pageKeys;"
-    return f"{bundle('app')}\n{end}\n"
+    return f"{components()}\nprovideComponents({arguments});\nexport default pageKeys;\n"

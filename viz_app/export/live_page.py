@@ -13,10 +13,10 @@ from functools import cache
 from html import escape
 
 from model.files import finite
-from viz_app.components.bundle import COMPONENT_STYLES, asset
+from viz_app.components.bundle import COMPONENT_STYLES, LIVE, asset, modules
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.content.translation import N_
-from viz_app.export.site_scripts import LIVE, Form, joined, minified, modules, numbered, shared_names, texts_of
+from viz_app.export.site_scripts import INSTEAD, Form, minified, script_of, shared_names, texts_of
 
 __all__ = [
     "PageCode",
@@ -48,6 +48,7 @@ UNUSED = frozenset(
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
+AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
@@ -72,7 +73,7 @@ def start_code() -> tuple[str, Mapping[str, list[str]]]:
     """The script that says why a page cannot start, and its words, as in `PageCode`."""
     scripts = modules("start.js")
     texts = texts_of(scripts)
-    return minified(numbered(joined(scripts), texts)), words_of(texts)
+    return script_of(scripts, texts), words_of(texts)
 
 
 def without_script() -> str:
@@ -160,17 +161,12 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
     """
     left_out = {RECURRENT: not recurrent, "lessons.js": not lessons, REPORT: form != "report", INLINED: form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
-    scripts = modules("script.js", without=without, form=form)
+    scripts = modules("script.js", without=without, instead=INSTEAD[form])
     own = lessons and form == "site"  # the lessons are a script of their own
-    others = modules(LESSONS, without=without.union(scripts), form=form) if own else {}
+    others = modules(LESSONS, without=without.union(scripts), instead=INSTEAD[form]) if own else {}
     texts, shared = texts_of({**scripts, **others}), shared_names(others, scripts)
-    script = joined(scripts, exported=shared)
-    second = joined(others, exported={"Course": "Course"}, given=shared, source="../app.js") if own else ""
-    return PageCode(
-        script=minified(numbered(script, texts)),
-        lessons=minified(numbered(second, texts)),
-        words=words_of(texts),
-    )
+    second = script_of(others, texts, exported=["Course"], given=shared, source="../app.js") if own else ""
+    return PageCode(script=script_of(scripts, texts, exported=shared), lessons=second, words=words_of(texts))
 
 
 def lesson_style() -> str:
@@ -185,6 +181,7 @@ def style(script: str) -> str:
 
     def used(rule: re.Match[str]) -> str:
         selectors = [one for one in SELECTOR_END.split(rule[1]) if named.issuperset(CLASS.findall(one))]
-        return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
+        declarations = AROUND.sub(r"\1", rule[2]).strip()  # the minifier leaves those in a container as they are
+        return f"{','.join(selectors)}{{{declarations}}}" if selectors else ""
 
     return minified(RULE.sub(used, CSS_COMMENT.sub("", sheets)), "text/css")

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
 from model.config.model import ModelConfig, RecurrentConfig
-from viz_app.components.bundle import asset
+from viz_app.components.bundle import asset, modules
 from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.demonstrations import demonstration_for
@@ -34,7 +34,7 @@ from viz_app.export.live_page import (
     site_policy,
     style,
 )
-from viz_app.export.site_scripts import joined, minified, modules
+from viz_app.export.site_scripts import script_of
 
 __all__ = ["CHECKPOINT_FILES", "GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
@@ -213,9 +213,9 @@ def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str
 def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
     """The list of all files, by which we know a site of ours, and the service worker, which keeps them."""
     listed = compact({"made_by": "headlight publish", "files": [*files, "index.html", "offline-worker.js"]}).encode()
-    worker = joined(modules("offline-worker.js"))
+    worker = script_of(modules("offline-worker.js"))
     worker = worker.replace("{page}", hashed("index.html", html)).replace("{list}", hashed(MARK, listed))
-    return {MARK: listed, "offline-worker.js": minified(worker).encode()}
+    return {MARK: listed, "offline-worker.js": worker.encode()}
 
 
 def site_file(checkpoints: Sequence[Published]) -> bytes:

@@ -14,20 +14,23 @@ import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
  * @returns {Generator<{ effect: SilencingEffect, done: number, heads: number }, SilencingEffect[]>} One step per head.
  */
 export function* silencingEachHead({ model, config }, translation, first = 0) {
-  const [source, read, written] = [translation.source, translation.read, translation.written].map((tokens) => tokens.map(({ id }) => id));
+  const [source, read, written] = [translation.source, translation.read, translation.written]
+    .map((tokens) => tokens.map(({ id }) => id));
   const memory = model.encode(source, NO_TRACE), heads = allHeads(config, Object.keys(KINDS));
   const logProbs = (memory, trace) => {
     const { data, shape: [T, V] } = model.decode(read, memory, trace);
     return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
   };
-  const total = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]], 0), before = total(logProbs(memory, NO_TRACE));
+  const total = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]], 0);
+  const before = total(logProbs(memory, NO_TRACE));
   /** @type {SilencingEffect[]} */
   const effects = [];
   for (const head of heads.slice(first)) {
     const trace = new Trace({ record: [], edits: { [hookName(head.kind, head.layer, "weights")]: ablateHead(head) } });
     // Heads of the decoder do not change the memory, so it is computed once.
     const rows = logProbs(head.kind === "encoder" ? model.encode(source, trace) : memory, trace);
-    const effect = { ...head, change: total(rows) - before, position: rows.findIndex((row, t) => best(row) !== written[t]) };
+    const position = rows.findIndex((row, t) => best(row) !== written[t]);
+    const effect = { ...head, change: total(rows) - before, position };
     effects.push(effect);
     yield { effect, done: first + effects.length, heads: heads.length };
   }

@@ -6,7 +6,8 @@ import { EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "
 /**
  * Keep the `size` most probable hypotheses until as many have ended, and return the one with the best score. It has
  * ended, or the limit has cut it.
- * @param {Translator} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }} options
+ * @param {Translator} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }}
+ *   options
  * @returns {Search}
  */
 export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {

@@ -9,7 +9,10 @@ export function lengthLimit(sourceLength, maxLength) {
 }
 
 export class DecoderState {
-  /** Encode the source. @param {Translator} model @param {number[]} source Token ids. @param {SearchOptions} [options] */
+  /**
+   * Encode the source.
+   * @param {Translator} model @param {number[]} source Token ids. @param {SearchOptions} [options]
+   */
   constructor(model, source, { forced = new Map(), limit = 0, trace = NO_TRACE } = {}) {
     const { max_length } = model.config;
     this.model = model;
@@ -19,14 +22,16 @@ export class DecoderState {
     this.caches = [model.startCache()];
     this.length = 0; // how many tokens the search has read
     this.lastForced = Math.max(-1, ...forced.keys());
-    this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(source.length, max_length), Math.min(this.lastForced + 1, max_length));
+    this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(source.length, max_length), Math.min(
+      this.lastForced + 1, max_length
+    ));
   }
 
   /**
    * One pass of the decoder for each row.
    * @param {number[]} tokens The newest token of each row.
-   * @returns {{ allowed: Float32Array[], step: Step }} Log-probabilities for each row, minus infinity for each token that
-   *   must not be written; and the step, with the model's own distributions.
+   * @returns {{ allowed: Float32Array[], step: Step }} Log-probabilities for each row, minus infinity for each token
+   *   that must not be written; and the step, with the model's own distributions.
    */
   advance(tokens) {
     const position = this.length++, forced = this.forced.get(position);
@@ -38,7 +43,8 @@ export class DecoderState {
     });
     const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
     // Where the model gives no numbers, the text ends.
-    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity), masked = (value, id) => (may(id) ? value : -Infinity);
+    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity);
+    const masked = (value, id) => (may(id) ? value : -Infinity);
     const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
     return { allowed, step: { distributions, passes, branches: [] } };
   }

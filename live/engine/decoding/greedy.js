@@ -3,12 +3,18 @@ import { BOS_ID } from "../text/vocab.js";
 import { DecoderState } from "./decoder_state.js";
 import { EMPTY_HYPOTHESIS, extended, largestIndices } from "./search.js";
 
-/** Write the most probable token at each step. @param {Translator} model @param {number[]} source @param {SearchOptions} [options] @returns {Search} */
+/**
+ * Write the most probable token at each step.
+ * @param {Translator} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
+ */
 export function* greedy(model, source, options) {
   return yield* writeOneByOne(new DecoderState(model, source, options), (logProbs) => largestIndices(logProbs, 1)[0]);
 }
 
-/** @param {DecoderState} decoder At its start. @param {(logProbs: Float32Array) => number} choose A token. @returns {Search} */
+/**
+ * @param {DecoderState} decoder At its start. @param {(logProbs: Float32Array) => number} choose A token.
+ * @returns {Search}
+ */
 export function* writeOneByOne(decoder, choose) {
   let hypothesis = EMPTY_HYPOTHESIS, token = BOS_ID;
   while (!hypothesis.finished && hypothesis.ids.length < decoder.limit) {

@@ -6,8 +6,8 @@ import { largestIndices } from "./search.js";
 
 /**
  * Keep only the tokens that sampling may choose; all others become minus infinity. `topK` keeps the k most probable
- * tokens. `topP` keeps the smallest set of most probable tokens that reaches this probability (nucleus sampling, Holtzman
- * et al. 2020, section 3.1).
+ * tokens. `topP` keeps the smallest set of most probable tokens that reaches this probability (nucleus sampling,
+ * Holtzman et al. 2020, section 3.1).
  * @param {Float32Array} logProbs @param {SamplingFilter} filter
  */
 export function filterLogProbs(logProbs, { temperature = 1, topK = 0, topP = 1 }) {
@@ -49,8 +49,10 @@ function drawn(logProbs, number) {
 }
 
 /**
- * Draw each token at random. The log-probabilities of the hypothesis are the model's own, before temperature and filters.
- * @param {Translator} model @param {number[]} source @param {SearchOptions & SamplingFilter & { random: () => number }} options
+ * Draw each token at random. The log-probabilities of the hypothesis are the model's own, before temperature and
+ * filters.
+ * @param {Translator} model @param {number[]} source @param {SearchOptions & SamplingFilter & { random: () => number }}
+ *   options
  * @returns {Search}
  */
 export function* sample(model, source, options) {

@@ -9,7 +9,10 @@ export function logProbOf({ logProbs }) {
   return logProbs.reduce((sum, value) => sum + value, 0);
 }
 
-/** Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token. @param {Hypothesis} hypothesis */
+/**
+ * Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
+ * @param {Hypothesis} hypothesis
+ */
 export function scoreOf(hypothesis, lengthPenalty) {
   return logProbOf(hypothesis) / Math.max(hypothesis.ids.length, 1) ** lengthPenalty;
 }

@@ -25,7 +25,9 @@ export function classifyIds({ model, config }, ids, { edits = {}, record = [] } 
     probabilities: Object.fromEntries(config.labels.map((label, i) => [label, probabilities[i]])),
     logits: logits.data,
     ids,
-    maps: { ...attentionMaps(trace, config, [], ["encoder"]), ...(trace.names.includes(POOLING) && { pooling: trace.joined(POOLING) }) },
+    maps: { ...attentionMaps(trace, config, [], ["encoder"]), ...(
+      trace.names.includes(POOLING) && { pooling: trace.joined(POOLING) }
+    ) },
     recorded: recordedIn(trace, []),
   };
 }

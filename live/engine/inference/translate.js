@@ -12,7 +12,9 @@ import { hookName, KINDS, Trace } from "../trace.js";
 
 const NUM_CANDIDATES = 10;
 /** @type {Record<string, [number, number]>} The smallest and the largest value, as in model/config/search.py. */
-const SETTINGS = { beamSize: [1, 64], lengthPenalty: [0, 10], temperature: [0.001, 1000], topK: [0, Infinity], topP: [1e-9, 1] };
+const SETTINGS = {
+  beamSize: [1, 64], lengthPenalty: [0, 10], temperature: [0.001, 1000], topK: [0, Infinity], topP: [1e-9, 1],
+};
 
 /** Encode a source with its end token, cut to the positions of the model. @param {Checkpoint} checkpoint */
 export function sourceIds({ tokenizer, config }, text) {
@@ -25,11 +27,17 @@ export function forcedIds({ tokenizer }, text) {
   return new Map([...tokenizer.encode(text), EOS_ID].entries());
 }
 
-/** Create the search that the settings choose. @param {Translator} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options */
+/**
+ * Create the search that the settings choose.
+ * @param {Translator} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options
+ */
 export function startSearch(model, source, { method, beamSize = 5, seed = 0, ...search }, options) {
   for (const [name, [least, most]] of Object.entries(SETTINGS)) {
     const { [name]: value = least } = { beamSize, ...search };
-    require(value >= least && value <= most, "search-settings", N_("{name} is {value}. It must be from {least} to {most}."), { name, value, least, most });
+    require(
+      value >= least && value <= most, "search-settings", N_("{name} is {value}. It must be from {least} to {most}."),
+      { name, value, least, most },
+    );
   }
   if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize });
   if (method === "sample") return sample(model, source, { random: seededNumbers(seed), ...search, ...options });
@@ -50,7 +58,8 @@ export function* translating(checkpoint, text, { search = {}, forced, limit = 0,
   const steps = [];
   for (;;) {
     const { done, value } = started.next();
-    if (done) return { ...writtenBy(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
+    if (done)
+      return { ...writtenBy(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
     steps.push(value);
     yield progressOf(checkpoint, steps, most, trace);
   }
@@ -65,16 +74,22 @@ export function translate(checkpoint, text, options) {
 function progressOf(checkpoint, steps, most, trace) {
   const position = steps.length - 1, { token: id, branches, passes, distributions: [logProbs] } = steps[position];
   if (id === undefined) return { position, most, branches };
-  const ids = steps.map(({ token }) => token ?? id), token = withCandidates(checkpoint, shownTokens(checkpoint, ids)[position], logProbs);
+  const ids = steps.map(({ token }) => token ?? id);
+  const token = withCandidates(checkpoint, shownTokens(checkpoint, ids)[position], logProbs);
   const maps = attentionMaps(trace, checkpoint.config, passes, ["decoder", "cross"]);
   return { position, most, branches, token, text: checkpoint.tokenizer.decode(ids), maps };
 }
 
-/** What a hypothesis shows. @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace */
+/**
+ * What a hypothesis shows.
+ * @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace
+ */
 function writtenBy(checkpoint, hypothesis, steps, trace) {
   const { tokenizer, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
   const passes = rows.map((row, t) => steps[t].passes[row]);
-  const tokens = shownTokens(checkpoint, ids).map((token, t) => withCandidates(checkpoint, token, steps[t].distributions[rows[t]]));
+  const tokens = shownTokens(checkpoint, ids).map((token, t) => withCandidates(
+    checkpoint, token, steps[t].distributions[rows[t]]
+  ));
   return {
     text: tokenizer.decode(writtenIds(hypothesis)),
     read: [...shownTokens(checkpoint, [BOS_ID]), ...tokens.slice(0, -1)],
@@ -89,7 +104,9 @@ function writtenBy(checkpoint, hypothesis, steps, trace) {
 /** @param {Pick<Checkpoint, "tokenizer">} checkpoint @param {number[]} ids @returns {Token[]} */
 export function shownTokens({ tokenizer }, ids) {
   const words = tokenizer.words(ids);
-  return ids.map((id, i) => ({ text: tokenizer.shown(id), id, word: [PAD_ID, BOS_ID, EOS_ID].includes(id) ? -1 : words[i] }));
+  return ids.map(
+    (id, i) => ({ text: tokenizer.shown(id), id, word: [PAD_ID, BOS_ID, EOS_ID].includes(id) ? -1 : words[i] })
+  );
 }
 
 /** @param {Checkpoint} checkpoint @param {Token} token @param {Float32Array} logProbs @returns {Token} */
@@ -112,7 +129,8 @@ export function attentionMaps(trace, config, passes, kinds) {
 }
 
 /**
- * Read a source and a target in one pass, as in training, and keep what passes the hook points. Tokens with the id of padding are masked.
+ * Read a source and a target in one pass, as in training, and keep what passes the hook points. Tokens with the id of
+ * padding are masked.
  * @param {Checkpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
  * @param {{ edits?: Edits, record?: string[] }} [options]
  */

@@ -12,7 +12,10 @@ function scoresOf([H, T, K], { keys, length }, score) {
   return scores;
 }
 
-/** QKᵀ / √d_k ("Attention Is All You Need", equation 1): (H, T, S). @param {Tensor} queries (H, T, K) @param {KeyValue} cache */
+/**
+ * QKᵀ / √d_k ("Attention Is All You Need", equation 1): (H, T, S).
+ * @param {Tensor} queries (H, T, K) @param {KeyValue} cache
+ */
 export function scaledDotProductScores({ data, shape }, cache) {
   const K = shape[2], scale = 1 / Math.sqrt(K), keys = cache.keys.data;
   return scoresOf(shape, cache, (q, k) => dot(data, q, keys, k, K) * scale);
@@ -31,7 +34,10 @@ export function additiveScores({ data, shape }, cache, vector) {
   });
 }
 
-/** Set masked scores to minus infinity, so that the softmax gives exactly 0 there. @param {Tensor} scores @param {Mask} mask */
+/**
+ * Set masked scores to minus infinity, so that the softmax gives exactly 0 there.
+ * @param {Tensor} scores @param {Mask} mask
+ */
 export function maskScores(scores, mask) {
   return mask ? mapped(scores, (score, i) => (mask[i % mask.length] ? score : -Infinity)) : scores;
 }
@@ -59,7 +65,10 @@ function swapped(data, A, B, K) {
 
 /** Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every step. */
 export class MultiHeadAttention {
-  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {import("./positional.js").RotaryPositions | null} positions */
+  /**
+   * @param {Weights} weights @param {string} name @param {Sizes} config
+   * @param {import("./positional.js").RotaryPositions | null} positions
+   */
   constructor(weights, name, { d_model, num_heads, attention }, positions = null) {
     const projection = (part) => weights.linear(`${name}.${part}_projection`, d_model, d_model);
     this.name = name;
@@ -69,12 +78,14 @@ export class MultiHeadAttention {
     this.key = projection("key");
     this.value = projection("value");
     this.output = projection("output");
-    this.scoreVector = attention === "additive" ? weights.take(`${name}.score_vector`, num_heads, d_model / num_heads) : null;
+    this.scoreVector = attention === "additive"
+      ? weights.take(`${name}.score_vector`, num_heads, d_model / num_heads)
+      : null;
   }
 
   /**
-   * Attend from `x` to `memory`, or to `x` itself: (T, D) → (T, D). The cache has earlier keys and values. Cross-attention
-   * fills it in the first step and does not read `memory` again.
+   * Attend from `x` to `memory`, or to `x` itself: (T, D) → (T, D). The cache has earlier keys and values.
+   * Cross-attention fills it in the first step and does not read `memory` again.
    * @param {Tensor} x @param {Visitor} trace @param {{ memory?: Tensor, mask?: Mask, cache?: KeyValue }} options
    */
   forward(x, trace, { memory, mask = null, cache = new KeyValue() } = {}) {
@@ -85,7 +96,9 @@ export class MultiHeadAttention {
       const keys = hook("keys", this.rotate(this.split(linear(memory ?? x, this.key)), offset)); // (H, S, K)
       cache.append(keys, hook("values", this.split(linear(memory ?? x, this.value))));
     }
-    const found = this.scoreVector ? additiveScores(queries, cache, this.scoreVector) : scaledDotProductScores(queries, cache);
+    const found = this.scoreVector
+      ? additiveScores(queries, cache, this.scoreVector)
+      : scaledDotProductScores(queries, cache);
     const masked = hook("masked_scores", maskScores(hook("scores", found), mask)); // (H, T, S)
     const { data, shape: [H, T, K] } = hook("head_outputs", weightedSum(hook("weights", softmax(masked)), cache));
     return hook("output", linear(tensor([T, H * K], swapped(data, H, T, K).data), this.output)); // (T, D)

@@ -1,7 +1,10 @@
 // Keys and values of earlier decoding steps, so that each step computes only its own token.
 import { tensor } from "../tensor.js";
 
-/** Copy vectors (H, S, K) into a buffer (H, room, K), from position `start`. @param {Tensor} x @param {Tensor} buffer */
+/**
+ * Copy vectors (H, S, K) into a buffer (H, room, K), from position `start`.
+ * @param {Tensor} x @param {Tensor} buffer
+ */
 function placed(x, buffer, start) {
   const [heads, length, width] = x.shape, room = buffer.shape[1];
   for (let h = 0; h < heads; h++)

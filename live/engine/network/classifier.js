@@ -42,7 +42,8 @@ export class Classifier {
   /** Logits (1, C). @param {number[]} ids @param {Visitor} trace */
   forward(ids, trace) {
     const states = this.encoder.forward(ids, trace, paddingMask(ids, this.padId)); // (S, D)
-    const pooled = trace.visit("pooled", this.pooling.forward(states, trace, paddingMask(ids, this.padId, 1))); // (1, D)
+    // (1, D)
+    const pooled = trace.visit("pooled", this.pooling.forward(states, trace, paddingMask(ids, this.padId, 1)));
     return trace.visit("logits", linear(pooled, this.outputProjection));
   }
 }

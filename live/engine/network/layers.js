@@ -75,7 +75,8 @@ export class DecoderLayer extends EncoderLayer {
 
   /**
    * @param {Tensor} x (T, D) @param {Visitor} trace
-   * @param {{ mask: Mask, cache?: KeyValue }} own @param {{ memory: Tensor, mask: Mask, cache?: KeyValue }} other Cross-attention.
+   * @param {{ mask: Mask, cache?: KeyValue }} own @param {{ memory: Tensor, mask: Mask, cache?: KeyValue }} other
+   *   Cross-attention.
    */
   write(x, trace, own, other) {
     x = this.selfAttentionResidual.forward(x, trace, (x) => this.selfAttention.forward(x, trace, own));

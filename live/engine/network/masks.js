@@ -2,7 +2,9 @@
 
 /** Allow every query to attend to the keys that are not padding: (S) → (T, S). @returns {Mask} */
 export function paddingMask(ids, padId, queries = ids.length) {
-  return ids.includes(padId) ? Uint8Array.from({ length: queries * ids.length }, (_, i) => +(ids[i % ids.length] !== padId)) : null;
+  return ids.includes(padId)
+    ? Uint8Array.from({ length: queries * ids.length }, (_, i) => +(ids[i % ids.length] !== padId))
+    : null;
 }
 
 /** Allow position t to attend to positions 0 … t ("Attention Is All You Need", section 3.2.3): (T, T). */

@@ -12,7 +12,10 @@ export function sinusoidalTable(length, width) {
 
 /** The rows of positions `start` to `end - 1`. @param {Tensor} table */
 function rowsOf({ data, shape: [positions, width] }, start, end) {
-  require(end <= positions, "text-too-long", N_("The text has {n} tokens, but this model has {positions} positions. Shorten the text."), { n: end, positions });
+  require(
+    end <= positions, "text-too-long",
+    N_("The text has {n} tokens, but this model has {positions} positions. Shorten the text."), { n: end, positions },
+  );
   return data.subarray(start * width, end * width);
 }
 
@@ -30,7 +33,9 @@ export class PositionalEncoding {
   }
 }
 
-/** Rotates each pair of numbers in a query or key by an angle that grows with the position (RoFormer, Su et al. 2021). */
+/**
+ * Rotates each pair of numbers in a query or key by an angle that grows with the position (RoFormer, Su et al. 2021).
+ */
 export class RotaryPositions {
   constructor(maxLength, width) {
     this.table = sinusoidalTable(maxLength, width);

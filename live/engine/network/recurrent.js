@@ -59,7 +59,10 @@ class AdditiveAttention {
     return new KeyValue().append(trace.visit(`${this.name}.keys`, oneHead(linear(states, this.key))), oneHead(states));
   }
 
-  /** The context (2C). @param {Float32Array} state (C) @param {KeyValue} keys @param {Mask} mask @param {Visitor} trace */
+  /**
+   * The context (2C).
+   * @param {Float32Array} state (C) @param {KeyValue} keys @param {Mask} mask @param {Visitor} trace
+   */
   forward(state, keys, mask, trace) {
     const hook = (stage, tensor) => trace.visit(`${this.name}.${stage}`, tensor);
     const queries = hook("queries", tensor([1, 1, state.length], project(state, this.query))); // (1, 1, C)
@@ -81,10 +84,16 @@ export class RecurrentTranslator {
     this.forwards = new GRUCell(weights, "encoder.gru", "_l0", D, C);
     this.backwards = new GRUCell(weights, "encoder.gru", "_l0_reverse", D, C);
     this.firstState = weights.linear("decoder.first_state", C, C);
-    this.attention = config.attention === "additive" ? new AdditiveAttention(weights, `${layer}.cross_attention`, C) : null;
+    this.attention = config.attention === "additive"
+      ? new AdditiveAttention(weights, `${layer}.cross_attention`, C)
+      : null;
     this.cell = new GRUCell(weights, `${layer}.cell`, "", D + 2 * C, C);
     this.output = weights.linear(`${layer}.output`, D, D + 3 * C);
-    this.outputProjection = { weight: tied === "none" ? weights.take("output_projection.weight", target_vocab_size, D) : this.target, bias: null };
+    this.outputProjection = {
+      weight: tied === "none"
+        ? weights.take("output_projection.weight", target_vocab_size, D)
+        : this.target, bias: null,
+    };
   }
 
   startCache() {
@@ -109,7 +118,8 @@ export class RecurrentTranslator {
   decode(target, { states, source }, trace, cache = new RecurrentCache()) {
     const { d_model: D, d_hidden: C } = this.config, { data } = states, last = data.length - 2 * C;
     if (!cache.state.length) {
-      cache.state = project(data.subarray(C, 2 * C), this.firstState).map(Math.tanh); // the backward GRU has read everything
+      // the backward GRU has read everything
+      cache.state = project(data.subarray(C, 2 * C), this.firstState).map(Math.tanh);
       if (this.attention) cache.keys = this.attention.keysOf(states, trace);
     }
     const vectors = tokenVectors(target, this.target).data, mask = paddingMask(source, this.padId, 1);

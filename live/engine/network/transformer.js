@@ -5,7 +5,10 @@ import { DecoderLayer, EncoderLayer } from "./layers.js";
 import { decoderMask, paddingMask } from "./masks.js";
 import { PositionalEncoding, sinusoidalTable } from "./positional.js";
 
-/** The rows of a matrix (V, D) that belong to token ids, times √D: (T, D). @param {number[]} ids @param {Tensor} tokens */
+/**
+ * The rows of a matrix (V, D) that belong to token ids, times √D: (T, D).
+ * @param {number[]} ids @param {Tensor} tokens
+ */
 export function tokenVectors(ids, { data, shape: [, D] }) {
   const scale = Math.sqrt(D);
   return mapped(tensor([ids.length, D]), (_, i) => data[ids[Math.floor(i / D)] * D + (i % D)] * scale);
@@ -49,7 +52,9 @@ export class Encoder extends LayerStack {
   /** @param {Weights} weights @param {Sizes} config @param {Tensor} tokens */
   constructor(weights, config, tokens) {
     super(weights, "encoder", config, tokens);
-    this.layers = Array.from({ length: config.num_encoder_layers }, (_, i) => new EncoderLayer(weights, `encoder.layers.${i}`, config));
+    this.layers = Array.from({ length: config.num_encoder_layers }, (_, i) => new EncoderLayer(
+      weights, `encoder.layers.${i}`, config
+    ));
   }
 
   /** @param {number[]} ids @param {Visitor} trace @param {Mask} mask */
@@ -65,10 +70,15 @@ export class Decoder extends LayerStack {
   /** @param {Weights} weights @param {Sizes} config @param {Tensor} tokens */
   constructor(weights, config, tokens) {
     super(weights, "decoder", config, tokens);
-    this.layers = Array.from({ length: config.num_decoder_layers }, (_, i) => new DecoderLayer(weights, `decoder.layers.${i}`, config));
+    this.layers = Array.from({ length: config.num_decoder_layers }, (_, i) => new DecoderLayer(
+      weights, `decoder.layers.${i}`, config
+    ));
   }
 
-  /** @param {number[]} ids @param {Visitor} trace @param {Tensor} memory @param {Mask} selfMask @param {Mask} crossMask @param {DecoderCache} [cache] */
+  /**
+   * @param {number[]} ids @param {Visitor} trace @param {Tensor} memory @param {Mask} selfMask @param {Mask} crossMask
+   * @param {DecoderCache} [cache]
+   */
   forward(ids, trace, memory, selfMask, crossMask, cache) {
     let x = this.embedding.forward(ids, trace, cache?.length); // (T, D)
     for (const [i, layer] of this.layers.entries()) {
@@ -85,12 +95,17 @@ export class Transformer {
   constructor(weights, config, padId) {
     const { d_model, source_vocab_size, target_vocab_size, tie_embeddings: tied } = config;
     const source = weights.take("encoder.embedding.tokens.weight", source_vocab_size, d_model);
-    const target = tied === "all" ? source : weights.take("decoder.embedding.tokens.weight", target_vocab_size, d_model);
+    const target = tied === "all"
+      ? source
+      : weights.take("decoder.embedding.tokens.weight", target_vocab_size, d_model);
     this.config = config;
     this.padId = padId;
     this.encoder = new Encoder(weights, config, source);
     this.decoder = new Decoder(weights, config, target);
-    this.outputProjection = { weight: tied === "none" ? weights.take("output_projection.weight", target_vocab_size, d_model) : target, bias: null };
+    this.outputProjection = {
+      weight: tied === "none" ? weights.take("output_projection.weight", target_vocab_size, d_model) : target,
+      bias: null,
+    };
   }
 
   startCache() {
@@ -102,7 +117,10 @@ export class Transformer {
     return { states: this.encoder.forward(source, trace, paddingMask(source, this.padId)), source };
   }
 
-  /** See `Translator.decode`. @param {number[]} target (T) @param {Memory} memory @param {Visitor} trace @param {DecoderCache} [cache] */
+  /**
+   * See `Translator.decode`.
+   * @param {number[]} target (T) @param {Memory} memory @param {Visitor} trace @param {DecoderCache} [cache]
+   */
   decode(target, memory, trace, cache) {
     const selfMask = cache ? null : decoderMask(target, this.padId); // the newest token may attend to every earlier one
     const crossMask = paddingMask(memory.source, this.padId, target.length);

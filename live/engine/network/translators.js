@@ -4,7 +4,9 @@ import { Transformer } from "./transformer.js";
 
 /** @param {Weights} weights @param {Sizes} config @returns {Translator} */
 export function makeTranslator(weights, config, padId) {
-  return config.architecture === "recurrent" ? new RecurrentTranslator(weights, config, padId) : new Transformer(weights, config, padId);
+  return config.architecture === "recurrent"
+    ? new RecurrentTranslator(weights, config, padId)
+    : new Transformer(weights, config, padId);
 }
 
 /** How many layers of a model have a kind of attention. @param {Sizes} config */

@@ -11,7 +11,10 @@ const HAN = /(\p{Script=Han})/u; // Chinese has no spaces, so each character is 
 const STARTS_WITH_HAN = /^(?![\uFA0E-\uFA29])\p{Unified_Ideograph}/u;
 const STARTS_WITH_LETTER = /^[\p{L}\p{N}]/u;
 // The words of GPT-2 (Radford et al. 2019). \s of JavaScript is not the white space of Unicode.
-const WORDS = /'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+const WORDS = new RegExp(
+  String.raw`'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+`
+  + String.raw`|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+`, "gu",
+);
 
 const toBytes = (text) => new TextEncoder().encode(text);
 const toText = (bytes, fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
@@ -49,15 +52,26 @@ export class BytePairTokenizer {
       const values = JSON.parse(json), vocab = new Map(Object.entries(values.model.vocab));
       const tokens = [...vocab].sort(([, a], [, b]) => a - b).map(([token]) => token), characters = charactersOfBytes();
       const idOf = (token) => {
-        require(vocab.has(token), BAD, N_("tokenizer.json has no token {token}, so it is not a byte-pair tokenizer of Headlight."), { token });
+        require(
+          vocab.has(token), BAD,
+          N_("tokenizer.json has no token {token}, so it is not a byte-pair tokenizer of Headlight."), { token },
+        );
         return vocab.get(token);
       };
-      require(isOurs(values), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: its steps before the merges differ."));
-      require(tokens.every((token, id) => idOf(token) === id), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: the ids of its tokens are not 0, 1, 2 and so on."));
-      require(SPECIAL_TOKENS.every((token, id) => idOf(token) === id), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: its special tokens differ."));
+      require(isOurs(values), BAD, N_(
+        "tokenizer.json is not a byte-pair tokenizer of Headlight: its steps before the merges differ."
+      ));
+      require(tokens.every((token, id) => idOf(token) === id), BAD, N_(
+        "tokenizer.json is not a byte-pair tokenizer of Headlight: the ids of its tokens are not 0, 1, 2 and so on."
+      ));
+      require(SPECIAL_TOKENS.every((token, id) => idOf(token) === id), BAD, N_(
+        "tokenizer.json is not a byte-pair tokenizer of Headlight: its special tokens differ."
+      ));
       this.size = tokens.length;
       this.idOfByte = characters.map(idOf);
-      this.bytes = tokens.map((token, id) => Uint8Array.from(id < SPECIAL_TOKENS.length ? [] : [...token].map((c) => characters.indexOf(c))));
+      this.bytes = tokens.map((token, id) => Uint8Array.from(
+        id < SPECIAL_TOKENS.length ? [] : [...token].map((c) => characters.indexOf(c))
+      ));
       /** Two neighbours → the rank of their merge. Low ranks are merged first. */
       this.ranks = new Map(values.model.merges.map(([a, b], rank) => [idOf(a) * this.size + idOf(b), rank]));
       this.merged = Int32Array.from(values.model.merges, ([a, b]) => idOf(a + b));
@@ -72,11 +86,17 @@ export class BytePairTokenizer {
     const text = clean(typed);
     const words = text.length <= MAX_BYTES ? preTokenized(spaced(text)).map(toBytes) : [];
     const length = words.reduce((sum, word) => sum + word.length, 0);
-    require(text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long", N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES });
+    require(
+      text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long",
+      N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES },
+    );
     return words.flatMap((word) => this.merge(word));
   }
 
-  /** Merge the neighbours with the lowest rank until none can merge (Sennrich et al. 2016, algorithm 1). @param {Uint8Array} word */
+  /**
+   * Merge the neighbours with the lowest rank until none can merge (Sennrich et al. 2016, algorithm 1).
+   * @param {Uint8Array} word
+   */
   merge(word) {
     const ids = Array.from(word, (byte) => this.idOfByte[byte]);
     const rankAt = (i) => this.ranks.get(ids[i] * this.size + ids[i + 1]) ?? NONE;

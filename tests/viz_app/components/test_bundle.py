@@ -1,24 +1,73 @@
 """Our JavaScript modules joined into one text."""
 
 import re
+import subprocess
+from pathlib import Path
 
-from viz_app.components.bundle import ASSETS, bundle, library
+import pytest
+
+from tests.javascript.check import program
+from viz_app.components.bundle import ASSETS, exports_of, imports_of, joined, library, modules
 from viz_app.components.mounting import WAIT
+from viz_app.export.site_scripts import script_of
+
+FIRST = """const LEFT = 1;
+
+export function first() {
+  return LEFT + helper();
+}
+
+function helper() { return 0; }
+"""
+SECOND = """import { first } from "./first.js";
+const RIGHT = 0, LEFT = 2;
+export const second = () => helper();
+
+function helper() {
+  return first() + LEFT;
+}
+"""
+MAIN = """import { second } from "./second.js";
+import { left } from "./out.js";
+
+console.log(second(), left);
+"""
+SCRIPTS = {"first.js": FIRST, "second.js": SECOND, "main.js": MAIN}
 
 
-def test_a_bundle_defines_each_module_once_and_after_those_that_it_imports() -> None:
-    names = {path.stem for path in ASSETS.glob("*.js")}
-    text = bundle("app")
-    defined = re.findall(r"^modules\.(\w+) = ", text, re.MULTILINE)
-    assert sorted(defined) == sorted(names), "a module is in no bundle"
-    for name in defined:
-        used = text.index(f"= modules.{name};") if f"= modules.{name};" in text else len(text)
-        assert text.index(f"modules.{name} = ") < used, name
+def ran(script: str, kind: str = "commonjs") -> str:
+    """What a script prints."""
+    command = [program("node"), f"--input-type={kind}"]
+    found = subprocess.run(command, input=script, capture_output=True, encoding="utf-8", check=True)
+    return found.stdout.strip()
+
+
+def test_the_app_has_each_module_once_and_after_those_that_it_imports() -> None:
+    found = modules("assets/app.js")
+    assert {Path(path).name for path in found} == {path.name for path in ASSETS.glob("*.js")}, (
+        "a module is in no bundle"
+    )
+    exported: set[str] = set()
+    for path, text in found.items():
+        assert exported.issuperset(imports_of(text)), path
+        exported.update(exports_of(text))
 
 
 def test_no_import_and_one_export_are_left() -> None:
     left = re.findall(r"^(?:import|export)\b.*", library(), re.MULTILINE)
-    assert left == ["export default modules.app.pageKeys;"]
+    assert left == ["export default pageKeys;"]
+
+
+def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
+    script = joined(SCRIPTS)
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    assert ran(script) == ran(script_of(SCRIPTS)) == "3 undefined"
+    assert ran(script, kind="module") == "3 undefined"
+
+
+def test_two_exports_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="first"):
+        joined({**SCRIPTS, "third.js": "export const first = 3;\n"})
 
 
 def test_only_the_bridge_and_two_style_sheets_name_elements_of_streamlit_and_plotly() -> None:

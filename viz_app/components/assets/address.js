@@ -2,7 +2,7 @@
 import { replaceQuery } from "./bridge.js";
 
 /** @type {import("./mounting.js").Component} */
-export default function address({ data }) {
+export function address({ data }) {
   replaceQuery(data.query);
   return () => {};
 }

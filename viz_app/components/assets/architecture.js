@@ -33,14 +33,16 @@ function part({ x, y, width, height, label, note, frame }) {
   ]);
 }
 
-export default component((root) => {
+export const architecture = component((root) => {
   let data, report;
 
   function layer(boxes) {
     const [{ stack, layer: number, label }] = boxes, shown = stack === data.stack && number === data.layer;
     const open = () => report("open", { stack, layer: number });
     return el("g", {
-      class: `layer${shown ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": shown ? say("{layer}, shown", { layer: label }) : say("{layer}, show it", { layer: label }),
+      class: `layer${shown ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": shown
+        ? say("{layer}, shown", { layer: label })
+        : say("{layer}, show it", { layer: label }),
       "aria-pressed": String(shown), "data-layer": `${stack}-${number + 1}`, onclick: open,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -57,7 +59,8 @@ export default component((root) => {
       layers.set(name, [...(layers.get(name) ?? []), box]);
     }
     draw(root, [el("div", { class: "scroll" }, [
-      el("svg", { viewBox: `0 0 ${data.width} ${data.height}`, width: data.width, height: data.height, class: "architecture",
+      el("svg", { viewBox: `0 0 ${data.width} ${data.height}`, width: data.width, height: data.height,
+        class: "architecture",
         role: "group", "aria-label": data.alt }, [
         el("g", {}, [...layers.values()].map(layer)),
         el("g", {}, data.boxes.filter((box) => box.layer < 0).map(part)),

@@ -49,7 +49,7 @@ export function dashOf(layer, layers) {
   return DASHES[[...new Set(layers)].sort((a, b) => a - b).indexOf(layer) % DASHES.length];
 }
 
-export default component((root) => {
+export const attentionLines = component((root) => {
   let data = /** @type {any} */ (null), weights, selected, threshold = 0.05, best = 0;
   let pointed = /** @type {TokenPlace | null} */ (null), focused = /** @type {TokenPlace | null} */ (null);
 
@@ -69,11 +69,13 @@ export default component((root) => {
       weights, queries: data.queries.length, keys: data.keys.length, selected, smallest: threshold * data.largest, best,
     });
     const lines = active ? all.filter((line) => END[active.side](line) === active.index) : all;
-    const width = Math.max(availableWidth(root), MIN_WIDTH), side = Math.min(190, width * 0.32), narrow = width < NARROW;
+    const width = Math.max(availableWidth(root), MIN_WIDTH), side = Math.min(190, width * 0.32);
+    const narrow = width < NARROW;
     const top = narrow ? 50 : 30, height = top + ROW_HEIGHT * Math.max(data.queries.length, data.keys.length) + 10;
     const y = (i) => top + ROW_HEIGHT * (i + 0.5), place = { width, side, y };
     const names = [...selected].map((map) => data.names[map]).join("; ");
-    return el("svg", { width, height, role: "group", "aria-label": say("{name}: {value}", { name: data.alt, value: names }), "data-lines": lines.length }, [
+    return el("svg", { width, height, role: "group",
+      "aria-label": say("{name}: {value}", { name: data.alt, value: names }), "data-lines": lines.length }, [
       el("g", {}, [
         el("text", { x: 0, y: 16 }, data.query_title),
         el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.key_title),
@@ -85,12 +87,12 @@ export default component((root) => {
   }
 
   function lineElement([weight, t, s, map], { width, side, y }) {
-    const share = weight / data.largest;
+    const share = weight / data.largest, [query, key] = [data.queries[t], data.keys[s]].map(isolated);
     return el("line", {
       x1: side, y1: y(t), x2: width - side, y2: y(s), stroke: colour(map)[0], "stroke-linecap": "round",
       "stroke-dasharray": dashOf(layerOf(map), [...selected].map(layerOf)),
       "stroke-width": (0.4 + 5.6 * share).toFixed(2), "stroke-opacity": (0.25 + 0.75 * share).toFixed(2),
-    }, [el("title", {}, `${data.names[map]}: ${isolated(data.queries[t])} → ${isolated(data.keys[s])}: ${weight.toFixed(6)}`)]);
+    }, [el("title", {}, `${data.names[map]}: ${query} → ${key}: ${weight.toFixed(6)}`)]);
   }
 
   /** A token; next to the tokens on the other side of the active one is the mean of their weights over the maps. */
@@ -133,7 +135,8 @@ export default component((root) => {
       const map = row * data.columns + column, on = selected.has(map);
       const [background, ink] = on ? colour(map) : [];
       return el("button", {
-        type: "button", role: "switch", "aria-checked": String(on), "aria-label": data.names[map], title: data.names[map],
+        type: "button", role: "switch", "aria-checked": String(on), "aria-label": data.names[map],
+          title: data.names[map],
         style: on && `background:${background};color:${ink}`, onclick: () => toggle(map),
       }, data.labels[map]);
     })]);
@@ -145,15 +148,23 @@ export default component((root) => {
       redraw();
     };
     return el("label", {}, [
-      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...range, oninput, value }), el("output", { "aria-live": "off" }, shown),
+      el("span", {}, label), el("input", {
+        type: "range", "aria-label": label, ...range, oninput, value,
+      }), el("output", { "aria-live": "off" }, shown),
     ]);
   }
 
   function redraw() {
     const most = Math.min(data.keys.length, 10);
     const sliders = [
-      slider(say("Threshold"), { min: 0, max: 1, step: 0.01 }, threshold, threshold.toFixed(2), (value) => { threshold = value; }),
-      slider(say("Largest weights per query"), { min: 0, max: most, step: 1 }, best, best ? String(best) : say("all"), (value) => { best = value; }),
+      slider(
+        say("Threshold"), { min: 0, max: 1, step: 0.01 }, threshold, threshold.toFixed(2),
+        (value) => { threshold = value; },
+      ),
+      slider(
+        say("Largest weights per query"), { min: 0, max: most, step: 1 }, best, best ? String(best) : say("all"),
+        (value) => { best = value; },
+      ),
     ];
     draw(root, [
       el("div", { class: "bar" }, data.names.length > 1 ? [buttonRows(switches()), ...sliders] : sliders),
@@ -165,7 +176,9 @@ export default component((root) => {
   /** Whether a chosen map has a weight that is not a number, so that its line is missing. */
   function isBroken() {
     const size = data.queries.length * data.keys.length;
-    return [...selected].some((map) => weights.subarray(map * size, (map + 1) * size).some((weight) => !Number.isFinite(weight)));
+    return [...selected].some((map) => weights.subarray(map * size, (map + 1) * size).some(
+      (weight) => !Number.isFinite(weight)
+    ));
   }
 
   function tokenAt(target) {

@@ -10,7 +10,8 @@ import { decodeFloats, times } from "./numbers.js";
 import { onPage } from "./page_events.js";
 import { say } from "./words.js";
 
-const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
+// pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
+const BELOW = 60, DECADES = 4;
 
 /**
  * Where a weight is on the colour scale, from 0 to 1.
@@ -32,7 +33,7 @@ export function scaleTicks(largest, logarithmic) {
   return shares.map((share) => [scalePosition(share, logarithmic), String(Number((share * largest).toPrecision(2)))]);
 }
 
-export default component((root) => {
+export const attentionMap = component((root) => {
   let data = /** @type {any} */ (null), weights, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
 
   function update(next) {
@@ -41,10 +42,10 @@ export default component((root) => {
   }
 
   const weight = (t, s) => weights[t * data.keys.length + s];
-  const position = (share) => scalePosition(share, data.logarithmic);
 
   function describe(t, s) {
-    const number = withoutNumber(weight(t, s)) || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
+    const number = withoutNumber(weight(t, s))
+      || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
     return say("query: {query}; key: {key}; {number}", {
       query: data.notes[t] ?? isolated(data.queries[t]), key: isolated(data.keys[s]), number,
     });
@@ -55,10 +56,13 @@ export default component((root) => {
     const readout = find(root, ".says"), picture = find(root, ".picture");
     map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
     map.show({
-      ...data, label: data.alt, weight, describe, colours: WEIGHTS,
-      position: (t, s) => position(weight(t, s) / data.largest),
-      height: heightBelow(picture) / zoomOf(picture) - BELOW,
-      bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
+      label: data.alt, weight, describe, colours: WEIGHTS,
+      position: (t, s) => scalePosition(weight(t, s) / data.largest, data.logarithmic),
+      ...(data.unit && {
+        height: heightBelow(picture) / zoomOf(picture) - BELOW,
+        bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
+      }),
+      ...data, // a mask has colours and descriptions of its own
     });
   }
 

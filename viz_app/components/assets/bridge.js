@@ -1,7 +1,7 @@
-// Everything that our JavaScript uses of the pages of Streamlit and Plotly and that neither documents, as of Streamlit 1.67
-// and Plotly.js 3. A new version may change any of it without notice. No other file names their elements or fields;
-// `streamlit.css` and `streamlit_presenting.css` do so for styles. `tests/browser/test_streamlit_page.py` has a canary for
-// each name here and in these two files, which says what is gone and where to repair it.
+// Everything that our JavaScript uses of the pages of Streamlit and Plotly and that neither documents, as of Streamlit
+// 1.67 and Plotly.js 3. A new version may change any of it without notice. No other file names their elements or
+// fields; `streamlit.css` and `streamlit_presenting.css` do so for styles. `tests/browser/test_streamlit_page.py` has a
+// canary for each name here and in these two files, which says what is gone and where to repair it.
 
 /** Selectors of Streamlit's elements. */
 export const STREAMLIT = {
@@ -64,8 +64,10 @@ export function keyAround(element) {
  * @param {(picture: () => Element) => Element} menuOf
  */
 export function addMenusToPictures(menuOf) {
-  for (const chart of document.querySelectorAll(`${PLOTLY.chart}:has(${PLOTLY.drawing}):not(:has(> .hl-save))`)) chart.append(menuOf(() => chart));
-  for (const frame of document.querySelectorAll(`${STREAMLIT.frame}:not(:has(+ .hl-save))`)) frame.after(menuOf(() => frame));
+  for (const chart of document.querySelectorAll(`${PLOTLY.chart}:has(${PLOTLY.drawing}):not(:has(> .hl-save))`))
+    chart.append(menuOf(() => chart));
+  for (const frame of document.querySelectorAll(`${STREAMLIT.frame}:not(:has(+ .hl-save))`))
+    frame.after(menuOf(() => frame));
 }
 
 /** The picture at a place, which may be a frame with a picture; null while it is not drawn. @param {any} place */
@@ -124,7 +126,8 @@ export function describeMenu() {
     section.setAttribute("role", "group");
     section.setAttribute("aria-label", section.querySelector("header p")?.textContent ?? "");
   }
-  for (const element of menu ? [menu, ...menu.querySelectorAll("li")] : []) element.setAttribute("role", "presentation");
+  for (const element of menu ? [menu, ...menu.querySelectorAll("li")] : [])
+    element.setAttribute("role", "presentation");
 }
 
 /**
@@ -143,7 +146,8 @@ export function isConnected() {
   return document.querySelector(STREAMLIT.connected) !== null;
 }
 
-const THEME = (path) => `stActiveTheme-${path}-v2`; // Streamlit's key for the theme of a page that was loaded at this path
+// Streamlit's key for the theme of a page that was loaded at this path
+const THEME = (path) => `stActiveTheme-${path}-v2`;
 
 /** The theme that the visitor chose in the menu, as Streamlit stores it; null without one. */
 export function chosenTheme() {
@@ -159,7 +163,8 @@ export function chosenTheme() {
 export function keepTheme(theme) {
   /** @type {NodeListOf<HTMLAnchorElement>} */
   const links = document.querySelectorAll(STREAMLIT.navigationLink);
-  for (const path of [location.pathname, ...[...links].map((link) => link.pathname)]) localStorage.setItem(THEME(path), theme);
+  for (const path of [location.pathname, ...[...links].map((link) => link.pathname)])
+    localStorage.setItem(THEME(path), theme);
 }
 
 /**
@@ -178,11 +183,13 @@ export function replaceQuery(query) {
  * @property {number} height Rows.
  * @property {boolean} upwards Whether the first row is at the bottom.
  * @property {Element} layer The element that receives the events of the pointer.
- * @property {(cell: [number, number]) => { clientX: number, clientY: number }} place Where a cell, as [column, row], is.
+ * @property {(cell: [number, number]) => { clientX: number, clientY: number }} place Where a cell, as [column, row],
+ *   is.
  */
 
 /**
- * A Plotly chart as a grid of cells: a heatmap with hover texts, or the invisible squares over the tiles of an overview.
+ * A Plotly chart as a grid of cells: a heatmap with hover texts, or the invisible squares over the tiles of an
+ * overview.
  * @param {any} plot The element of the chart.
  * @returns {WalkableChart | null} null for charts of other kinds, and before Plotly has drawn.
  */
@@ -191,7 +198,8 @@ export function walkable(plot) {
   const cells = traces.find(({ type, hoverinfo }) => type === "heatmap" && hoverinfo !== "skip");
   const trace = cells ?? traces.find(({ type, customdata }) => type === "scatter" && customdata);
   if (!trace) return null;
-  const columns = cells ? cells.x ?? cells.z[0] : [...new Set(trace.x)], rows = cells ? cells.y ?? cells.z : [...new Set(trace.y)];
+  const columns = cells ? cells.x ?? cells.z[0] : [...new Set(trace.x)];
+  const rows = cells ? cells.y ?? cells.z : [...new Set(trace.y)];
   const [across, down] = [trace.xaxis ?? "x", trace.yaxis ?? "y"];
   const axis = (name) => plot._fullLayout[name.replace(/^[xy]/, "$&axis")];
   const at = (values, i, plain) => (cells && !plain ? i : values[i]);

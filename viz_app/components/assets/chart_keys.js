@@ -1,5 +1,5 @@
-// Plotly reacts to a pointer only. Here arrow keys move over its maps cell by cell, and Enter and Space click. Each map is
-// one tab stop, and what it shows for a cell is announced.
+// Plotly reacts to a pointer only. Here arrow keys move over its maps cell by cell, and Enter and Space click. Each map
+// is one tab stop, and what it shows for a cell is announced.
 import { announce } from "./announcer.js";
 import { PLOTLY, STREAMLIT, hoverLines, keyAround, walkable, withKey } from "./bridge.js";
 import { spoken } from "./format.js";
@@ -27,7 +27,9 @@ function point(map, cell, ...types) {
 function move(plot, map, [right, down]) {
   const [column, row] = positions.get(plot) ?? [-1, 0];
   /** @type {[number, number]} */
-  const cell = column < 0 ? [0, 0] : [clamped(column + right, map.width), clamped(row + (map.upwards ? -down : down), map.height)];
+  const cell = column < 0
+    ? [0, 0]
+    : [clamped(column + right, map.width), clamped(row + (map.upwards ? -down : down), map.height)];
   positions.set(plot, cell);
   point(map, cell, "mouseover", "mousemove");
   clearTimeout(announcement);
@@ -70,7 +72,7 @@ function prepareMaps() {
   lost.focus({ preventScroll: true });
 }
 
-export default listening(() => [
+export const chartKeys = listening(() => [
   onPage("keydown", pressed, { capture: true }),
   onPage("focusout", left),
   onPage("pointerdown", () => { clicked = null; }),

@@ -5,7 +5,8 @@ import { say } from "./words.js";
 /**
  * @param {any[][]} listings Each is a list of lines with their words, and the step of a line.
  * @param {string} name
- * @param {(step: string, name: string) => Record<string, any>} belongingTo The attributes of an element that belongs to a step.
+ * @param {(step: string, name: string) => Record<string, any>} belongingTo The attributes of an element that belongs to
+ *   a step.
  */
 export function codeListings(listings, name, belongingTo) {
   const line = ({ words, step }) => {

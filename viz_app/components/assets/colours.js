@@ -1,6 +1,9 @@
 // The colours of the pictures. `viz_app/figures/colours.py` has the same ones; tests compare both.
 
-/** Weights from 0 to the largest, at equal distances (Viridis), a cell that its query may not attend to, and one that is not a number. */
+/**
+ * Weights from 0 to the largest, at equal distances (Viridis), a cell that its query may not attend to, and one that is
+ * not a number.
+ */
 export const WEIGHTS = {
   scale: ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],
   masked: "#8c8c8c",
@@ -9,7 +12,10 @@ export const WEIGHTS = {
 
 /** Signed numbers: blue below 0, white at 0, red above. */
 export const SIGNED = {
-  scale: ["#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f"],
+  scale: [
+    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b",
+    "#67001f",
+  ],
   masked: WEIGHTS.masked,
   broken: WEIGHTS.broken,
 };

@@ -6,7 +6,7 @@ import { say } from "./words.js";
 
 const NOTE = "hl-offline";
 
-export default listening(() => {
+export const connection = listening(() => {
   function look() {
     const note = document.querySelector(`.${NOTE}`);
     if (isConnected()) return note?.remove();
@@ -14,7 +14,11 @@ export default listening(() => {
     const place = document.createElement("div");
     Object.assign(place, { className: NOTE, role: "alert" });
     document.body.append(place);
-    draw(place, [el("span", {}, say("Headlight does not answer. What you click now is lost. The page works again as soon as it answers."))]);
+    draw(place, [
+      el("span", {}, say(
+        "Headlight does not answer. What you click now is lost. The page works again as soon as it answers."
+      )),
+    ]);
   }
   return [onPageChange(look, ["data-test-connection-state"])];
 });

@@ -7,7 +7,7 @@ import { decodeBytes } from "./numbers.js";
 import { dataUrl, pixelsOf } from "./pixels.js";
 import { say } from "./words.js";
 
-export default component((root) => {
+export const derivation = component((root) => {
   let data, pictures = /** @type {string[]} */ ([]), pinned = "", pointed = ""; // the latter two: names of steps
 
   function point(step) {
@@ -33,21 +33,29 @@ export default component((root) => {
       el("span", { class: "name" }, title),
       el("span", { class: "formula" }, formula),
       el("img", { src: pictures[i], alt, title: alt, class: coarse ? "coarse" : false, style: `height: ${height}px` }),
-      el("span", { class: "facts" }, facts.map(([fact, value]) => el("span", {}, [el("span", {}, say("{name}:", { name: fact })), el("b", {}, value)]))),
+      el("span", { class: "facts" }, facts.map(
+        ([fact, value]) => el("span", {}, [el("span", {}, say("{name}:", { name: fact })), el("b", {}, value)])
+      )),
     ]);
   }
 
   function redraw() {
     const { steps, code, alt, title } = data;
-    draw(root, [el("div", { class: `derivation${steps.length ? (code.length ? " coded" : "") : " alone"}`, "data-title": title }, [
-      el("div", { class: "steps", role: "group", "aria-label": say("Steps: {name}", { name: alt }) }, steps.map(stepElement)),
+    draw(root, [el("div", { class: `derivation${steps.length ? (code.length ? " coded" : "") : " alone"}`,
+      "data-title": title }, [
+      el(
+        "div", { class: "steps", role: "group", "aria-label": say("Steps: {name}", { name: alt }) },
+        steps.map(stepElement),
+      ),
       ...(code.length ? [codeListings(code, alt, belongingTo)] : []),
     ])]);
   }
 
   function update(next) {
     data = next;
-    pictures = data.steps.map(({ levels, width, shares }) => dataUrl(pixelsOf(decodeBytes(levels), width, shares ? WEIGHTS : SIGNED)));
+    pictures = data.steps.map(({ levels, width, shares }) => dataUrl(
+      pixelsOf(decodeBytes(levels), width, shares ? WEIGHTS : SIGNED)
+    ));
     if (!data.steps.some(({ name }) => name === pinned)) pinned = "";
     redraw();
   }

@@ -1,5 +1,5 @@
-// Drawing by description. A component describes its elements, and `draw` changes only what differs. An element that stays
-// keeps the focus, a finger on a slider and its scroll position. Every text is set as text, never as markup.
+// Drawing by description. A component describes its elements, and `draw` changes only what differs. An element that
+// stays keeps the focus, a finger on a slider and its scroll position. Every text is set as text, never as markup.
 
 /**
  * An element as it should be.
@@ -34,8 +34,12 @@ export function el(tag, attributes = {}, content = undefined) {
 export function draw(parent, described) {
   const present = [...parent.children];
   described.forEach(({ tag, attributes, content }, i) => {
-    const kept = present[i]?.localName === tag && partOf(drawn.get(present[i])) === partOf({ attributes }) ? present[i] : null;
-    const element = kept ?? (SVG_TAGS.has(tag) ? document.createElementNS(SVG_NAMESPACE, tag) : document.createElement(tag));
+    const kept = present[i]?.localName === tag && partOf(drawn.get(present[i])) === partOf({ attributes })
+      ? present[i]
+      : null;
+    const element = kept ?? (
+      SVG_TAGS.has(tag) ? document.createElementNS(SVG_NAMESPACE, tag) : document.createElement(tag)
+    );
     change(element, attributes, content);
     if (kept) return;
     if (present[i]) present[i].replaceWith(element);
@@ -44,7 +48,10 @@ export function draw(parent, described) {
   for (const element of present.slice(described.length)) element.remove();
 }
 
-/** The name of the place where other code draws. A place is kept only for the same part: nothing of another one may stay there. */
+/**
+ * The name of the place where other code draws. A place is kept only for the same part: nothing of another one may stay
+ * there.
+ */
 const partOf = (described) => described?.attributes["data-part"];
 
 function change(element, attributes, content) {

@@ -13,7 +13,8 @@ const EASTERN = {
  * @param {string} lang A language tag, or "".
  */
 export function fontsFor(lang) {
-  const own = lang.slice(0, 2), order = Object.entries(EASTERN).sort(([one], [other]) => Number(other === own) - Number(one === own));
+  const own = lang.slice(0, 2);
+  const order = Object.entries(EASTERN).sort(([one], [other]) => Number(other === own) - Number(one === own));
   return [LATIN, ...order.map(([, fonts]) => fonts), "sans-serif"].join(", ");
 }
 

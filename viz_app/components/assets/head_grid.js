@@ -1,14 +1,13 @@
 // Every layer and head of one kind of attention, small. The page opens the one that is pressed.
 import { heightBelow } from "./bridge.js";
 import { draw, el, find } from "./dom.js";
-import { brokenLegend, fitGrid, gridOfHeads } from "./head_grid_drawing.js";
-import { headPicture } from "./head_pixels.js";
+import { brokenLegend, fitGrid, gridOfHeads, headPicture } from "./head_grid_drawing.js";
 import { component, zoomOf } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
 
 const LOWEST = 200, BELOW = 90; // pixels: of the picture, and of the page below it
 
-export default component((root) => {
+export const headGrid = component((root) => {
   let data = /** @type {any} */ (null), picture = "", report;
 
   function update(next, setTriggerValue) {

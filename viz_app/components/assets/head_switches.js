@@ -25,7 +25,7 @@ export function uncounted(clicks, { board, clicks: count = 0 }) {
   return { ...clicks, first: count, places: clicks.places.slice(count - clicks.first) };
 }
 
-export default component((root) => {
+export const headSwitches = component((root) => {
   /** @type {Clicks} */
   let clicks = { board: `${Date.now()}-${Math.random()}`, first: 0, places: [] }; // the name tells boards apart
   let data, report;
@@ -42,7 +42,9 @@ export default component((root) => {
       : say("layer {layer}, head {head}: {state}", known);
     return el("button", {
       type: "button", role: "switch", "aria-checked": String(state === "on"), class: `head ${state}`,
-      title: label, "aria-label": say("{kind}, {head}", { kind: name, head: label }), onclick: () => click(kind, layer, head),
+      title: label, "aria-label": say(
+        "{kind}, {head}", { kind: name, head: label }
+      ), onclick: () => click(kind, layer, head),
       style: face && `background:${face.colour};color:${face.ink}`,
     }, (SIGNS[state] || (face?.decides ? "≠" : "")) + (head + 1));
   }
@@ -52,7 +54,8 @@ export default component((root) => {
     draw(root, [el("div", { class: "boards", style: `--digits:${digits}` }, data.boards.map((board) => el("div", {}, [
       el("div", { class: "quiet" }, board.title),
       el("div", { class: "scroll tall" }, [buttonRows(board.states.map((row, layer) => [
-        say("layer {layer}", { layer: layer + 1 }), row.map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),
+        say("layer {layer}", { layer: layer + 1 }), row
+          .map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),
       ]))]),
     ])))]);
     singleTabStop(root, ".switches button");

@@ -1,8 +1,9 @@
-// The theme that a visitor chooses in the menu. Streamlit keeps it for the page that was loaded, and this for all pages.
+// The theme that a visitor chooses in the menu. Streamlit keeps it for the page that was loaded, and this for all
+// pages.
 import { chosenTheme, keepTheme } from "./bridge.js";
 import { listening, onPage } from "./page_events.js";
 
-export default listening(() => {
+export const keptTheme = listening(() => {
   let last = chosenTheme();
 
   function leave() {

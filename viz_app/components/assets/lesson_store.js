@@ -1,6 +1,6 @@
-// What the browser keeps of the course: the answers, and whether the tour was offered. No account is needed. A tab keeps
-// what its visitor had before the lesson, because a reload begins a new session of the server.
-// Each answer is merged into what is kept at that moment, so that two tabs do not overwrite each other's answers.
+// What the browser keeps of the course: the answers, and whether the tour was offered. No account is needed. A tab
+// keeps what its visitor had before the lesson, because a reload begins a new session of the server. Each answer is
+// merged into what is kept at that moment, so that two tabs do not overwrite each other's answers.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { onPage } from "./page_events.js";
@@ -104,7 +104,7 @@ function mayOffer() {
   return offers;
 }
 
-export default component((root) => {
+export const lessonStore = component((root) => {
   /** @type {LessonData | undefined} */
   let latest;
   /** @type {(name: string, value: unknown) => void} */
@@ -126,7 +126,8 @@ export default component((root) => {
   }
 
   function redraw() {
-    draw(root, !latest?.offer || !mayOffer() ? [] : [el("div", { class: "offer", role: "region", "aria-label": say("Tour") }, [
+    draw(root, !latest?.offer || !mayOffer() ? []
+      : [el("div", { class: "offer", role: "region", "aria-label": say("Tour") }, [
       el("span", {}, say("New here? Five steps show this page.")),
       el("button", { type: "button", onclick: () => answered(true) }, say("Take the tour")),
       el("button", { type: "button", onclick: () => answered(false) }, say("No, thanks")),

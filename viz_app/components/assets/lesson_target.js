@@ -5,14 +5,15 @@ import { component } from "./mounting.js";
 
 let latest = { step: "", target: "", shown: "" };
 
-export default component(() => {
+export const lessonTarget = component(() => {
   let stop = () => {};
   function update(/** @type {{ step: string, target: string, shown: string }} */ data) {
     const { step, target, shown } = latest;
     latest = data;
     stop();
     if (data.step !== step) pageBlock().scrollIntoView();
-    else if (data.target && (data.target !== target || data.shown !== shown)) stop = keepInView(pageBlock(), () => withKey(data.target), outcomeBar);
+    else if (data.target && (data.target !== target || data.shown !== shown))
+      stop = keepInView(pageBlock(), () => withKey(data.target), outcomeBar);
   }
   return { update, redraw: () => {}, stop: () => stop() };
 });

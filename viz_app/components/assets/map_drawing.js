@@ -1,5 +1,6 @@
-// The drawing of one attention map with its labels. The cell under the pointer or the arrow keys is framed, and its number
-// is shown. A map is drawn once: when the pointer moves, one cell is looked up and one frame moves, however large the map is.
+// The drawing of one attention map with its labels. The cell under the pointer or the arrow keys is framed, and its
+// number is shown. A map is drawn once: when the pointer moves, one cell is looked up and one frame moves, however
+// large the map is.
 import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { isolated, letters, shortened, spoken } from "./format.js";
@@ -35,10 +36,15 @@ const BAR = 12, STOPS = 32, LOW = 110; // pixels and steps of the colour bar; a 
 
 /** A cell, as [query, key]. @typedef {[number, number]} Cell */
 
-/** The narrowest that a map can be without a colour bar, in pixels. @param {string[]} queries @param {number} columns */
+/**
+ * The narrowest that a map can be without a colour bar, in pixels.
+ * @param {string[]} queries @param {number} columns
+ */
 export const leastWidth = (queries, columns) => labelWidth(queries) + 26 + CELL[0] * columns;
 
-const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min(letters(label), LABEL))));
+const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(
+  ...labels.map((label) => Math.min(letters(label), LABEL))
+));
 
 /** Whether a label is one Chinese or Korean letter, which fits into any column without a turn. */
 const isSquare = (label) => letters(label) === 2 && [...label].length === 1;
@@ -52,7 +58,9 @@ export function mapLayout(map, available) {
   const rows = map.queries.length, columns = map.keys.length;
   const left = labelWidth(map.queries) + 22, beside = map.bar ? BAR + 74 : 8;
   const square = 2 * map.keys.filter(isSquare).length > columns;
-  const cell = Math.max(square ? CELL[0] : NARROWEST, Math.min(map.height ? WIDEST : CELL[1], (available - left - beside) / columns));
+  const cell = Math.max(square ? CELL[0] : NARROWEST, Math.min(
+    map.height ? WIDEST : CELL[1], (available - left - beside) / columns
+  ));
   const upright = cell < SLANTED_FROM; // slanted labels would overlap
   const below = labelWidth(map.keys) * (upright ? 1 : 0.75) + 24;
   const fitting = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
@@ -86,7 +94,10 @@ export function withoutNumber(number) {
 /** @param {MapPicture} map @param {Layout} layout */
 function cellElements(map, layout) {
   const position = map.position ?? map.weight, { scale, masked, broken } = map.colours;
-  const colour = (t, s) => (Number.isFinite(map.weight(t, s)) ? colourAt(scale, position(t, s)) : map.weight(t, s) === -Infinity ? masked : broken);
+  const colour = (t, s) => (
+    Number.isFinite(map.weight(t, s)) ? colourAt(scale, position(t, s)) : map.weight(t, s) === -Infinity ? masked
+      : broken
+  );
   return map.queries.flatMap((_, t) => map.keys.map((_, s) => el("rect", {
     ...cellBox(layout, [t, s]), "data-cell": `${t},${s}`, fill: colour(t, s),
   })));
@@ -100,12 +111,16 @@ function isBroken({ queries, keys, weight }) {
 /** The legend of the cells that are not a number. @param {MapPicture} map @param {Layout} layout */
 function legend({ colours }, { left, bottom, below }) {
   const y = bottom + below + 10;
-  return el("g", { class: "legend" }, [el("rect", { x: left, y, width: 12, height: 12, fill: colours.broken }), el("text", { x: left + 18, y: y + 11 }, say("not a number"))]);
+  return el("g", { class: "legend" }, [
+    el("rect", { x: left, y, width: 12, height: 12, fill: colours.broken }),
+    el("text", { x: left + 18, y: y + 11 }, say("not a number")),
+  ]);
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
 function queryLabels(map, { left, bottom, below, high }) {
-  const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2)); // keeps a long title whole
+  // keeps a long title whole
+  const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2));
   return el("g", { class: "stays" }, [
     paper(0, left - 2, bottom),
     ...map.queries.map((query, t) => el("text", {
@@ -122,7 +137,8 @@ const paper = (x, width, height) => el("rect", { x, y: 0, width, height, fill: "
 function keyLabels(map, { left, right, bottom, below, cell, upright, square, every }) {
   const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
     const x = left + (i * every + 0.5) * cell, y = bottom + 14;
-    if (square && isSquare(key)) return el("text", { x, y: y + 4, "text-anchor": "middle", lang: map.languages.key || false }, key);
+    if (square && isSquare(key))
+      return el("text", { x, y: y + 4, "text-anchor": "middle", lang: map.languages.key || false }, key);
     return el("text", {
       x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`,
       lang: map.languages.key || false,
@@ -140,8 +156,12 @@ function colourBar({ bar, colours }, { right, bottom, beside }) {
     ...times(STOPS, (i) => el("rect", {
       x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
     })),
-    ...bar.ticks.filter((_, i) => i % every === 0).map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
-    el("text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` }, bar.unit),
+    ...bar.ticks.filter((_, i) => i % every === 0)
+      .map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
+    el(
+      "text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` },
+      bar.unit,
+    ),
   ])];
 }
 
@@ -151,9 +171,12 @@ function colourBar({ bar, colours }, { right, bottom, beside }) {
  * @param {(sentence: string) => void} showReadout Called with the description of the cell that is pointed at.
  */
 export function mapDrawing(home, showReadout) {
-  let map = /** @type {MapPicture} */ (/** @type {unknown} */ (null)), layout = /** @type {Layout} */ (/** @type {unknown} */ (null));
+  let map = /** @type {MapPicture} */ (/** @type {unknown} */ (null));
+  let layout = /** @type {Layout} */ (/** @type {unknown} */ (null));
   let at = /** @type {Cell | null} */ (null); // the cell that is pointed at
-  const report = (detail) => home.dispatchEvent(new CustomEvent("headlight-cell", { bubbles: true, composed: true, detail }));
+  const report = (detail) => home.dispatchEvent(new CustomEvent(
+    "headlight-cell", { bubbles: true, composed: true, detail }
+  ));
 
   /** @param {MapPicture} next */
   function show(next) {
@@ -166,12 +189,17 @@ export function mapDrawing(home, showReadout) {
     layout = mapLayout(map, availableWidth(home));
     const { right, bottom, below, beside } = layout, broken = isBroken(map);
     draw(home, [el("svg", {
-      width: right + (map.bar ? beside : 4), height: bottom + below + 8 + (broken ? LEGEND : 0), tabindex: 0, role: "group", class: "map",
+      width: right + (map.bar ? beside : 4), height: bottom + below + 8 + (broken ? LEGEND : 0), tabindex: 0,
+        role: "group", class: "map",
       "data-title": map.title, onkeydown: walk,
-      "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", { picture: map.label.replace(/[.。]$/, "") }),
+      "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", {
+        picture: map.label.replace(/[.。]$/, ""),
+      }),
     }, [
       el("g", {}, cellElements(map, layout)),
-      el("g", {}, [el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" })]),
+      el("g", {}, [
+        el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" }),
+      ]),
       queryLabels(map, layout),
       ...colourBar(map, layout),
       el("g", {}, keyLabels(map, layout)), // a slanted label reaches below the labels of the queries
@@ -182,7 +210,10 @@ export function mapDrawing(home, showReadout) {
     mark(null);
   }
 
-  /** The labels of the queries and the colour bar stay in view while the map scrolls, if they leave it half of the width. */
+  /**
+   * The labels of the queries and the colour bar stay in view while the map scrolls, if they leave it half of the
+   * width.
+   */
   function keepInView() {
     const { left, right, beside } = layout, wide = availableWidth(home), scrolled = home.scrollLeft / zoomOf(home);
     for (const part of home.querySelectorAll(".stays")) {
@@ -206,11 +237,14 @@ export function mapDrawing(home, showReadout) {
     if (!line) return frame(".marked", null);
     const first = cellBox(layout, [line.query ?? 0, line.key ?? 0]);
     const last = cellBox(layout, [line.query ?? map.queries.length - 1, line.key ?? map.keys.length - 1]);
-    frame(".marked", { x: first.x, y: first.y, width: last.x + last.width - first.x, height: last.y + last.height - first.y });
+    frame(".marked", {
+      x: first.x, y: first.y, width: last.x + last.width - first.x, height: last.y + last.height - first.y,
+    });
   }
 
   function walk(event) {
-    if (at && (event.key === "Enter" || event.key === " ")) find(home, `[data-cell="${at}"]`).dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true }));
+    if (at && (event.key === "Enter" || event.key === " "))
+      find(home, `[data-cell="${at}"]`).dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true }));
     const direction = ARROWS[event.key];
     if (!direction) return;
     event.preventDefault(); // the key must not scroll the page
@@ -224,8 +258,12 @@ export function mapDrawing(home, showReadout) {
 
   function factsOf([t, s]) {
     if (map.describe) return [map.describe(t, s)];
-    const number = withoutNumber(map.weight(t, s)) || say("attention weight: {number}", { number: map.weight(t, s).toFixed(6) });
-    return [say("query: {token}", { token: isolated(map.queries[t]) }), say("key: {token}", { token: isolated(map.keys[s]) }), number];
+    const number = withoutNumber(map.weight(t, s))
+      || say("attention weight: {number}", { number: map.weight(t, s).toFixed(6) });
+    return [
+      say("query: {token}", { token: isolated(map.queries[t]) }), say("key: {token}", { token: isolated(map.keys[s]) }),
+      number
+    ];
   }
 
   function point(cell) {

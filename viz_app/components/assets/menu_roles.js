@@ -2,4 +2,4 @@
 import { describeMenu } from "./bridge.js";
 import { listening, onPageChange } from "./page_events.js";
 
-export default listening(() => [onPageChange(describeMenu)]);
+export const menuRoles = listening(() => [onPageChange(describeMenu)]);

@@ -76,7 +76,8 @@ function mounted(parent, build) {
 }
 
 /**
- * The width available in an element for a picture, in pixels of the picture. `streamlit_presenting.css` enlarges each of them.
+ * The width available in an element for a picture, in pixels of the picture. `streamlit_presenting.css` enlarges each
+ * of them.
  * @param {Element} element
  */
 export function availableWidth(element) {

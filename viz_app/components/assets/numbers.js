@@ -28,7 +28,9 @@ export function colourAt(stops, share) {
   const position = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
   const low = Math.min(Math.floor(position), stops.length - 2), rest = position - low;
   const channel = (hex, i) => Number.parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const mixed = [0, 1, 2].map((i) => Math.round(channel(stops[low], i) * (1 - rest) + channel(stops[low + 1], i) * rest));
+  const mixed = [0, 1, 2].map((i) => Math.round(
+    channel(stops[low], i) * (1 - rest) + channel(stops[low + 1], i) * rest
+  ));
   return `rgb(${mixed})`;
 }
 

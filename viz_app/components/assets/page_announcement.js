@@ -3,7 +3,7 @@ import { announce, announcer } from "./announcer.js";
 import { withKey } from "./bridge.js";
 
 /** @type {import("./mounting.js").Component} */
-export default function pageAnnouncement({ data }) {
+export function pageAnnouncement({ data }) {
   const place = announcer(), news = JSON.stringify([data.sentence, data.text]), before = place.dataset.announced;
   place.dataset.announced = news;
   // A new page is not announced: its visitor reads it.

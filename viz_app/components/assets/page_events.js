@@ -23,7 +23,9 @@ export function onPage(types, listener, options = {}) {
  */
 export function onPageChange(changed, attributes) {
   const watcher = new MutationObserver(changed);
-  watcher.observe(document.body, { childList: true, subtree: true, ...(attributes && { attributeFilter: attributes }) });
+  watcher.observe(document.body, {
+    childList: true, subtree: true, ...(attributes && { attributeFilter: attributes }),
+  });
   changed();
   return () => watcher.disconnect();
 }

@@ -1,5 +1,5 @@
-// The invisible parts of a page as one component, because each mounted component costs the browser time at every change.
-// A part is updated only if its data or the words have changed, and ends if it gets no data any more.
+// The invisible parts of a page as one component, because each mounted component costs the browser time at every
+// change. A part is updated only if its data or the words have changed, and ends if it gets no data any more.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 

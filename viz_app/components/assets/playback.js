@@ -5,7 +5,8 @@ const REPORT_DELAY = 400; // milliseconds without a change until the server gets
 /**
  * @typedef {object} Playback
  * @property {(index: number) => void} show Show one, counted from 0, and stop playing.
- * @property {(known: number, options?: { index?: number }) => void} set Say which picture the server knows, and where to be.
+ * @property {(known: number, options?: { index?: number }) => void} set Say which picture the server knows, and where
+ *   to be.
  * @property {() => void} refresh Draw the same one again, from new data.
  * @property {() => void} play Start or pause.
  * @property {() => void} stop Pause, and forget what is not reported yet.
@@ -75,5 +76,7 @@ export function playback({ length, interval, draw, report }) {
     stop();
     document.removeEventListener("headlight-walk", walked);
   };
-  return { show, set, play, refresh: () => go(index), stop, end, index: () => index, playing: () => timer !== undefined };
+  return {
+    show, set, play, refresh: () => go(index), stop, end, index: () => index, playing: () => timer !== undefined
+  };
 }

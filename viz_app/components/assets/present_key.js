@@ -4,9 +4,11 @@ import { component } from "./mounting.js";
 import { presentKeyIsOn, setPresentKey } from "./present_key_setting.js";
 import { say } from "./words.js";
 
-export default component((root) => {
+export const presentKey = component((root) => {
   const update = () => draw(root, [el("label", {}, [
-    el("input", { type: "checkbox", checked: presentKeyIsOn(), onchange: ({ target }) => setPresentKey(target.checked) }),
+    el("input", {
+      type: "checkbox", checked: presentKeyIsOn(), onchange: ({ target }) => setPresentKey(target.checked),
+    }),
     el("span", {}, say("The key p starts presenter mode")),
   ])]);
   return { update, redraw: update };

@@ -1,4 +1,5 @@
-// Whether the key p starts presenter mode. People who speak to the computer can turn it off, and the browser keeps that.
+// Whether the key p starts presenter mode. People who speak to the computer can turn it off, and the browser keeps
+// that.
 const SETTING = "headlight-p-off";
 
 /** Whether the key p starts presenter mode in this browser. */

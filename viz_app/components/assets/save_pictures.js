@@ -1,4 +1,5 @@
-// Saves pictures as files, in the browser. It adds the menu "Save picture" to every chart, and saves what a menu asks for.
+// Saves pictures as files, in the browser. It adds the menu "Save picture" to every chart, and saves what a menu asks
+// for.
 import { announce } from "./announcer.js";
 import { STREAMLIT, addMenusToPictures, keyAround, pictureIn } from "./bridge.js";
 import { capitalized } from "./format.js";
@@ -8,7 +9,8 @@ import { redrawMenus, saveMenu } from "./save_menu.js";
 import { standaloneSvg } from "./standalone_svg.js";
 import { say } from "./words.js";
 
-const SCALE = 3, MAX_SIDE = 8192, MAX_PIXELS = 16e6; // of a PNG: pixels for one of the screen, and what a browser can draw
+// of a PNG: pixels for one of the screen, and what a browser can draw
+const SCALE = 3, MAX_SIDE = 8192, MAX_PIXELS = 16e6;
 const KEPT = 60_000; // milliseconds: the browser may still ask where to put the file
 
 /**
@@ -18,7 +20,9 @@ const KEPT = 60_000; // milliseconds: the browser may still ask where to put the
  * @param {string} key
  */
 export function fileName(title, key) {
-  const name = /^[\p{Script=Latin}\p{Script=Common}]*$/u.test(title) ? title : [key || "picture", ...(title.match(/\d+/g) ?? [])].join("-");
+  const name = /^[\p{Script=Latin}\p{Script=Common}]*$/u.test(title)
+    ? title
+    : [key || "picture", ...(title.match(/\d+/g) ?? [])].join("-");
   return `headlight-${name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
 }
 
@@ -28,7 +32,7 @@ function keyOf(picture) {
   return keyAround(home instanceof ShadowRoot ? home.host : picture);
 }
 
-export default component(() => {
+export const savePictures = component(() => {
   let facts = [], titles = {};
 
   function addMenus() {
@@ -41,11 +45,16 @@ export default component(() => {
     const picture = pictureIn(place);
     if (!picture) return announce(say("The picture is not drawn yet. Save it when you can see it."));
     const title = titleOf(picture, titles), day = new Date().toLocaleDateString("sv"); // Swedish dates are 2025-12-31
-    const drawing = await standaloneSvg(picture, title, [...facts, [say("Date"), say("{day}, made with Headlight", { day })]]);
+    const drawing = await standaloneSvg(picture, title, [
+      ...facts, [say("Date"), say("{day}, made with Headlight", { day })],
+    ]);
     try {
       await FORMATS[format](drawing, fileName(title, keyOf(place)));
     } catch (error) {
-      announce(say("The picture could not be saved as {format}: {reason}", { format, reason: error instanceof Error ? error.message : error }));
+      announce(say(
+        "The picture could not be saved as {format}: {reason}",
+        { format, reason: error instanceof Error ? error.message : error }
+      ));
       throw error;
     }
   }
@@ -64,18 +73,23 @@ export default component(() => {
 /** The title of a picture: that of its chart, or its description for people who cannot see it. */
 function titleOf(picture, titles) {
   const described = picture.closest(`${STREAMLIT.chart}, [role=figure]`);
-  return capitalized(titles[keyAround(picture)] ?? picture.dataset.title ?? described?.ariaLabel ?? picture.ariaLabel ?? "");
+  return capitalized(
+    titles[keyAround(picture)] ?? picture.dataset.title ?? described?.ariaLabel ?? picture.ariaLabel ?? ""
+  );
 }
 
 const FORMATS = {
   SVG: (drawing, name) => {
     const header = '<?xml version="1.0" encoding="UTF-8"?>\n';
-    download(new Blob([header, new XMLSerializer().serializeToString(drawing)], { type: "image/svg+xml" }), `${name}.svg`);
+    download(
+      new Blob([header, new XMLSerializer().serializeToString(drawing)], { type: "image/svg+xml" }), `${name}.svg`
+    );
   },
   PNG: async (drawing, name) => {
     const { width, height } = drawing.viewBox.baseVal, image = new Image();
     const scale = Math.min(SCALE, MAX_SIDE / Math.max(width, height), Math.sqrt(MAX_PIXELS / (width * height)));
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
+    const text = new XMLSerializer().serializeToString(drawing);
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     await image.decode();
     const canvas = document.createElement("canvas");
     Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
@@ -93,7 +107,8 @@ function print(drawing, name) {
   frame.style.cssText = "position:fixed;width:0;height:0;border:0";
   document.body.append(frame);
   const page = /** @type {Document} */ (frame.contentDocument), style = page.createElement("style");
-  style.textContent = `@page{size:${width}px ${height}px;margin:0} html,body{margin:0;height:${height}px;overflow:hidden} svg{display:block}`;
+  style.textContent = `@page{size:${width}px ${height}px;margin:0} svg{display:block} `
+    + `html,body{margin:0;height:${height}px;overflow:hidden}`;
   page.head.append(style);
   page.body.append(drawing);
   page.title = name;

@@ -1,12 +1,14 @@
-// Keys of the whole page. The key p starts presenter mode, and Escape leaves it. In presenter mode the arrow keys, or the
-// page keys of a clicker, go to the next step of the page, or scroll a page that has no steps. Enter ends a sentence.
+// Keys of the whole page. The key p starts presenter mode, and Escape leaves it. In presenter mode the arrow keys, or
+// the page keys of a clicker, go to the next step of the page, or scroll a page that has no steps. Enter ends a
+// sentence.
 import { allWithKey, focusPage, hasOverlay, scrollPage, withKey } from "./bridge.js";
 import { listening, onPage } from "./page_events.js";
 import { presentKeyIsOn } from "./present_key_setting.js";
 
 /** Key → 1 for forward, -1 for back. @type {Record<string, number>} */
 const STEPS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
-const USES_ARROWS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
+const USES_ARROWS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], "
+  + "[role=listbox], [role=grid]";
 const USES_PAGE_KEYS = "textarea, select, [contenteditable=true], [role=listbox], [role=grid]";
 const SENTENCE = '[class*="st-key-batch_"] textarea'; // a field that wraps, but has no lines
 const SCROLLS = /^( |Page|Arrow|Home|End)/; // keys that a browser scrolls with
@@ -28,7 +30,8 @@ function pressed(event) {
   }
   if (event.key === "Enter" && focused.matches?.(SENTENCE)) {
     event.preventDefault();
-    focused.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, composed: true })); // Streamlit's key
+    // Streamlit's key
+    focused.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, composed: true }));
     return;
   }
   if (needsKey(focused, event.key)) return;
@@ -56,7 +59,7 @@ function scrollTo(step) {
   else scrollPage(step * PAGE * innerHeight);
 }
 
-export default listening(() => {
+export const shortcuts = listening(() => {
   document.documentElement.dataset.keys = "ready";
   return [onPage("keydown", pressed), () => delete document.documentElement.dataset.keys];
 });

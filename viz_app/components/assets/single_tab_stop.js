@@ -42,6 +42,8 @@ export function singleTabStop(root, selector) {
     event.stopPropagation();
     if (!direction) return all().at(event.key === "Home" ? 0 : -1).focus();
     const elements = all();
-    elements[nearestIn(from.getBoundingClientRect(), direction, elements.map((one) => one.getBoundingClientRect()))]?.focus();
+    elements[nearestIn(
+      from.getBoundingClientRect(), direction, elements.map((one) => one.getBoundingClientRect())
+    )]?.focus();
   };
 }

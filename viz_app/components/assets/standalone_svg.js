@@ -1,11 +1,12 @@
-// A picture of the page as an SVG file that needs nothing else: dark ink on white paper, its title above, facts about it
-// below. The styles of style sheets and themes are written into it. Every text stays text.
+// A picture of the page as an SVG file that needs nothing else: dark ink on white paper, its title above, facts about
+// it below. The styles of style sheets and themes are written into it. Every text stays text.
 import { PLOTLY } from "./bridge.js";
 import { fontsFor, languageOf } from "./fonts.js";
-import { blocksOf, hex } from "./pixel_blocks.js";
+import { blocksOf, hex } from "./pixels.js";
 import { INK, shape, sheet, writable } from "./svg_sheet.js";
 
-const PAPER = { "--st-text-color": "#1b2530", "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f3f5f8",
+const PAPER = { "--st-text-color": "#1b2530", "--st-background-color": "#ffffff",
+  "--st-secondary-background-color": "#f3f5f8",
   "--st-primary-color": "#2f6fb0" }; // our light theme
 // Properties with their initial values, which need not be written.
 const STROKE_PROPERTIES = { "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt" };
@@ -39,7 +40,8 @@ function sizeOfPicture(layer, picture) {
     const { x, y, width, height } = layer.getBBox();
     return { width: x + width, height: y + height };
   }
-  if (picture.localName === "svg") return { width: layer.width.baseVal.value, height: layer.height.baseVal.value }; // not enlarged
+  // not enlarged
+  if (picture.localName === "svg") return { width: layer.width.baseVal.value, height: layer.height.baseVal.value };
   const { width, height } = layer.getBoundingClientRect();
   return { width, height };
 }
@@ -70,11 +72,13 @@ function writeStyles(copy, original) {
   }
   const pairs = [...copy.children].map((child, i) => [child, original.children[i]]);
   for (const [child, its] of pairs) writeStyles(child, its);
-  for (const name of copy.getAttributeNames()) if (/^(style|class|tabindex|role|aria-|data-)/.test(name)) copy.removeAttribute(name);
+  for (const name of copy.getAttributeNames())
+    if (/^(style|class|tabindex|role|aria-|data-)/.test(name)) copy.removeAttribute(name);
   if (tag === "title") return;
   writeProperties(copy, style, { opacity: "1" });
   if (tag === "image" || tag === "g" || tag === "svg") return;
-  for (const name of ["fill", "stroke"]) writeColour(copy, name, style.getPropertyValue(name), Number(style.getPropertyValue(`${name}-opacity`)));
+  for (const name of ["fill", "stroke"])
+    writeColour(copy, name, style.getPropertyValue(name), Number(style.getPropertyValue(`${name}-opacity`)));
   if (copy.getAttribute("stroke") !== "none") writeProperties(copy, style, STROKE_PROPERTIES);
   if (tag === "text" || tag === "tspan") writeFont(copy, original, style);
 }
@@ -82,8 +86,8 @@ function writeStyles(copy, original) {
 function writeFont(copy, original, style) {
   writeProperties(copy, style, { ...TEXT_PROPERTIES });
   copy.setAttribute("font-family", fontsFor(languageOf(original)));
-  // Texts beside the data of a chart, and those in a frame, have the ink of the theme. Texts on the data have an ink that
-  // contrasts with what is below them.
+  // Texts beside the data of a chart, and those in a frame, have the ink of the theme. Texts on the data have an ink
+  // that contrasts with what is below them.
   const besideData = original.closest(PLOTLY.chart) && !original.closest(PLOTLY.data);
   if (original.ownerDocument !== document || besideData) copy.setAttribute("fill", INK);
   // The fonts of the page are not in the file, and other fonts may be wider.
@@ -105,9 +109,14 @@ function redrawn(part) {
       if (width <= 0) continue;
       const word = width < all ? `${whole.slice(0, Math.floor((whole.length * width) / all) - 1)}…` : whole;
       wide = Math.max(wide, x + width);
-      const text = shape("text", { x, y: y + BASELINE * height, textLength: width, lengthAdjust: "spacingAndGlyphs", fill: INK }, writable(word));
+      const text = shape(
+        "text", { x, y: y + BASELINE * height, textLength: width, lengthAdjust: "spacingAndGlyphs", fill: INK },
+        writable(word),
+      );
       writeProperties(text, style, TEXT_PROPERTIES);
-      text.setAttribute("font-family", style.fontFamily.includes("mono") ? "monospace" : fontsFor(languageOf(node.parentElement)));
+      text.setAttribute(
+        "font-family", style.fontFamily.includes("mono") ? "monospace" : fontsFor(languageOf(node.parentElement))
+      );
       shapes.push(text);
     }
   }
@@ -130,7 +139,10 @@ function redrawn(part) {
       return;
     }
     if (element.localName === "img") {
-      shapes.push(shape("image", { ...box, href: element.src, preserveAspectRatio: "none", style: `image-rendering: ${style.imageRendering}` }));
+      shapes.push(shape(
+        "image",
+        { ...box, href: element.src, preserveAspectRatio: "none", style: `image-rendering: ${style.imageRendering}` }
+      ));
       return;
     }
     addBox(box, style);

@@ -9,7 +9,8 @@ import { playback } from "./playback.js";
 import { say } from "./words.js";
 
 const SPEEDS = [1, 2, 0.5], STEP_TIME = 900; // milliseconds at speed 1
-const LEFT = 92, RIGHT = 60, CELL = 16, LOWEST = 4, GUTTER = 5; // pixels: labels of heads, room for the last slanted label, rows
+// pixels: labels of heads, room for the last slanted label, rows
+const LEFT = 92, RIGHT = 60, CELL = 16, LOWEST = 4, GUTTER = 5;
 const LABELLED = 14; // pixels: a lower row has no label of its own, because labels would overlap
 const ABOVE = 228; // pixels of the screen above the picture in presenter mode
 
@@ -34,13 +35,14 @@ const plain = (word) => word.replace(/^·/, "").trim().toLowerCase();
  */
 export function rowsLayout({ shape: [layers, heads], labels, available, below = Infinity }) {
   const top = 14 + 6 * Math.max(...labels.map(letters));
-  const width = Math.min(34, Math.max(16, (available - LEFT - RIGHT) / labels.length)); // labels of 14 pixels do not overlap
+  // labels of 14 pixels do not overlap
+  const width = Math.min(34, Math.max(16, (available - LEFT - RIGHT) / labels.length));
   const cell = Math.max(LOWEST, Math.min(CELL, Math.floor((below - top - 4 - layers * GUTTER) / (layers * heads + 1))));
   const y = (row) => top + row * cell + (row ? GUTTER + Math.floor((row - 1) / heads) * GUTTER : 0);
   return { top, width, cell, y, height: y(layers * heads) + cell + 4 };
 }
 
-export default component((root) => {
+export const stepper = component((root) => {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let data = /** @type {any} */ (null), maps, report;
   let speed = /** @type {number | null} */ (null); // as chosen
@@ -92,7 +94,10 @@ export default component((root) => {
   function controls() {
     // A button with aria-disabled keeps the focus; a disabled button would lose it.
     const step = current(), button = (label, text, onclick, disabled = false) =>
-      el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick }, text);
+      el(
+        "button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick },
+        text,
+      );
     return el("div", { class: "bar" }, [
       button(film.playing() ? say("Pause") : say("Play"), film.playing() ? "❚❚" : "▶", film.play),
       button(say("Previous step"), "‹", () => show(step - 1), step === 0),
@@ -110,7 +115,9 @@ export default component((root) => {
       const note = masked ? say("masked: not written yet at this step") : say("read at this step");
       return el("button", {
         type: "button", class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`, title: note,
-        "aria-label": say("{token}, {note}; go to this step", { token: hidden ? say("hidden") : isolated(word), note }), onclick: () => show(i),
+        "aria-label": say("{token}, {note}; go to this step", {
+          token: hidden ? say("hidden") : isolated(word), note,
+        }), onclick: () => show(i),
       }, [el("bdi", { lang: data.languages.word || false }, word)]);
     });
     chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
@@ -128,8 +135,10 @@ export default component((root) => {
   }
 
   function verdict() {
-    const [guess, right] = guesses.get(current()), all = [...guesses.values()], count = all.filter(([, one]) => one).length;
-    const word = (text) => isolated(shortened(text, 24)), values = { written: word(wordAt(current())), guess: word(guess), count, all: all.length };
+    const [guess, right] = guesses.get(current()), all = [...guesses.values()];
+    const count = all.filter(([, one]) => one).length;
+    const word = (text) => isolated(shortened(text, 24));
+    const values = { written: word(wordAt(current())), guess: word(guess), count, all: all.length };
     return right
       ? say("Right: the model wrote “{written}”. Right guesses so far: {count} of {all}.", values)
       : say("Wrong: the model wrote “{written}”, not “{guess}”. Right guesses so far: {count} of {all}.", values);
@@ -167,7 +176,8 @@ export default component((root) => {
     const step = current();
     if (step < data.given) return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_note)]);
     if (!isRevealed(step)) return el("div", { class: "candidates" }, question());
-    const { candidates: offered, entropy } = data.steps[step], number = Number.isFinite(entropy ?? NaN) ? entropy.toFixed(3) : say("not a number");
+    const { candidates: offered, entropy } = data.steps[step];
+    const number = Number.isFinite(entropy ?? NaN) ? entropy.toFixed(3) : say("not a number");
     return el("div", { class: "candidates" }, [
       ...(data.guess && guesses.has(step) ? [el("div", { class: "verdict" }, verdict())] : []),
       el("div", { class: "quiet" }, data.fixed
@@ -194,19 +204,23 @@ export default component((root) => {
       : `${name} → ${isolated(keyAt(s))}: ${known ? weight.toFixed(6) : say("not a number")}`)]);
   }
 
-  /** A key of the map. In self-attention the keys are the words themselves, and a visitor who guesses must not see them. */
+  /**
+   * A key of the map. In self-attention the keys are the words themselves, and a visitor who guesses must not see them.
+   */
   const keyAt = (s) => data.kind === "cross" || s <= current() || isRevealed(s - 1) ? data.keys[s] : "…";
 
   /** The label of a row and the middle of its text. One label stands for all heads of a layer if their rows are low. */
   function rowLabel(row, { cell, y }) {
     const heads = data.shape[1], [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
     if (!row) return [say("mean"), y(0) + cell / 2];
-    if (cell >= LABELLED) return [head === 0 ? say("layer {layer} · 1", { layer: layer + 1 }) : String(head + 1), y(row) + cell / 2];
+    if (cell >= LABELLED)
+      return [head === 0 ? say("layer {layer} · 1", { layer: layer + 1 }) : String(head + 1), y(row) + cell / 2];
     return [head === 0 ? say("layer {layer}", { layer: layer + 1 }) : "", y(row) + heads * cell / 2];
   }
 
   function rowsOfHeads(title, available, below) {
-    const heads = data.shape[1], rows = data.shape[0] * heads + 1, words = data.keys.map((_, s) => shortened(keyAt(s), 12));
+    const heads = data.shape[1], rows = data.shape[0] * heads + 1;
+    const words = data.keys.map((_, s) => shortened(keyAt(s), 12));
     const layout = rowsLayout({ shape: data.shape, labels: words, available, below }), { top, width, height } = layout;
     const names = [], cells = [];
     for (let row = 0; row < rows; row++) {
@@ -217,7 +231,9 @@ export default component((root) => {
     }
     const above = words.map((word, s) => {
       const x = LEFT + (s + 0.5) * width, at = top - 6;
-      return el("text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, isolated(word));
+      return el(
+        "text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, isolated(word)
+      );
     });
     return el("svg", { width: LEFT + words.length * width + RIGHT, height, role: "img", "aria-label": title }, [
       el("g", {}, above), el("g", {}, names), el("g", {}, cells),
@@ -227,15 +243,20 @@ export default component((root) => {
   function redraw() {
     const step = current(), title = data.kind === "cross"
       ? say("Cross-attention at this step: where each head (row) attends in the source (column).")
-      : say("Decoder self-attention at this step: where each head (row) attends in the tokens read (column). Grey: masked.");
+      : say(
+        "Decoder self-attention at this step: where each head (row) attends in the tokens read (column). Grey: masked."
+      );
     draw(root, [controls(), prefix(), el("div", { class: "columns" }, [
       candidates(),
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = find(root, ".picture"); // it has its width only now
-    const read = isRevealed(step - 1) ? `“${isolated(shortened(data.steps[step].read, 24))}”` : "…", zoom = zoomOf(picture);
+    const read = isRevealed(step - 1) ? `“${isolated(shortened(data.steps[step].read, 24))}”` : "…";
+    const zoom = zoomOf(picture);
     const below = zoom > 1 ? (innerHeight - ABOVE) / zoom : Infinity; // who presents does not scroll
-    const label = say("Step {n} of {all}, after reading {token}. {title}", { n: step + 1, all: last() + 1, token: read, title });
+    const label = say("Step {n} of {all}, after reading {token}. {title}", {
+      n: step + 1, all: last() + 1, token: read, title,
+    });
     draw(picture, [rowsOfHeads(label, availableWidth(picture), below)]);
   }
 

@@ -31,7 +31,10 @@ export function sheet(drawings, { width, height }, title, facts) {
   const write = (text, size, weight) => {
     for (const line of wrapped(text, inner, measuredIn(`${weight} ${size}px ${fonts}`))) {
       at += Math.round(1.35 * size);
-      words.push(shape("text", { x: EDGE, y: at, "font-size": `${size}px`, "font-weight": weight, "font-family": fonts, fill: INK }, line));
+      words.push(shape(
+        "text", { x: EDGE, y: at, "font-size": `${size}px`, "font-weight": weight, "font-family": fonts, fill: INK },
+        line
+      ));
     }
   };
   write(title, 20, 700);
@@ -41,8 +44,13 @@ export function sheet(drawings, { width, height }, title, facts) {
   const high = at + EDGE, description = facts.map((fact) => writable(fact.join(": "))).join("\n");
   const place = shape("g", { transform: `translate(${EDGE + (inner - width) / 2} ${top})` }, drawings);
   const paper = shape("rect", { width: wide, height: high, fill: "#ffffff" });
-  const attributes = { xmlns: "http://www.w3.org/2000/svg", width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", lang, "xml:lang": lang };
-  return shape("svg", attributes, [shape("title", {}, writable(title)), shape("desc", {}, description), paper, ...words, place]);
+  const attributes = {
+    xmlns: "http://www.w3.org/2000/svg", width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", lang,
+    "xml:lang": lang,
+  };
+  return shape("svg", attributes, [
+    shape("title", {}, writable(title)), shape("desc", {}, description), paper, ...words, place,
+  ]);
 }
 
 /** The function that gives the width of a text in a font, in pixels. */
@@ -61,7 +69,8 @@ function measuredIn(font) {
  */
 export function wrapped(text, width, widthOf) {
   const fits = (line) => widthOf(line) <= width, lines = [""], words = [];
-  for (const { segment } of new Intl.Segmenter("en", { granularity: "word" }).segment(writable(text).replace(/\s+/g, " "))) {
+  for (const { segment } of new Intl.Segmenter("en",
+    { granularity: "word" }).segment(writable(text).replace(/\s+/g, " "))) {
     if (words.length && CLOSING.test(segment)) words[words.length - 1] += segment;
     else words.push(segment);
   }
@@ -70,7 +79,8 @@ export function wrapped(text, width, widthOf) {
       if (fits(lines.at(-1) + part)) lines[lines.length - 1] += part;
       else lines.push(part.trimStart());
     }
-    if (lines.length > MAX_LINES) return [...lines.slice(0, MAX_LINES - 1), lines[MAX_LINES - 1].replace(/.{0,2}$/u, "…")];
+    if (lines.length > MAX_LINES)
+      return [...lines.slice(0, MAX_LINES - 1), lines[MAX_LINES - 1].replace(/.{0,2}$/u, "…")];
   }
   return lines;
 }

@@ -1,5 +1,5 @@
-// The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser draws
-// them by itself. The server gets the snapshot at which the visitor stays, and the head that the visitor chooses.
+// The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser
+// draws them by itself. The server gets the snapshot at which the visitor stays, and the head that the visitor chooses.
 import { announce } from "./announcer.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
@@ -15,8 +15,9 @@ import { say } from "./words.js";
 const INTERVAL = 1000; // milliseconds for each snapshot
 const HIGHEST = 320; // pixels of the grid of all heads
 
-export default component((root) => {
-  let data = /** @type {any} */ (null), weights, report, chosen = 0, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
+export const trainingPlayer = component((root) => {
+  let data = /** @type {any} */ (null), weights, report, chosen = 0;
+  let map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
   let known = -1; // the snapshot that the server knows
   const film = playback({
     length: () => data.snapshots.length,
@@ -37,7 +38,9 @@ export default component((root) => {
   function update(next, setTriggerValue) {
     // Another snapshot than before, which the visitor did not choose here: it comes from a link.
     const moved = next.snapshot !== data?.snapshot && next.snapshot !== known;
-    [data, weights, report, chosen, known] = [next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot];
+    [data, weights, report, chosen, known] = [
+      next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot,
+    ];
     film.set(next.snapshot, { index: Math.min(moved ? next.snapshot : film.index(), last()) });
     redraw();
   }
@@ -51,9 +54,15 @@ export default component((root) => {
   function controls() {
     const { name } = snapshot(), index = film.index();
     const button = (label, text, onclick, disabled = false) =>
-      el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick }, text);
+      el(
+        "button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick },
+        text,
+      );
     return el("div", { class: "bar" }, [
-      button(film.playing() ? say("Pause") : say("Play"), film.playing() ? `❚❚ ${say("Pause")}` : `▶ ${say("Play")}`, film.play),
+      button(
+        film.playing() ? say("Pause") : say("Play"), film.playing() ? `❚❚ ${say("Pause")}` : `▶ ${say("Play")}`,
+        film.play,
+      ),
       button(say("Previous snapshot"), "‹", () => film.show(index - 1), index === 0),
       button(say("Next snapshot"), "›", () => film.show(index + 1), index === last()),
       el("input", { type: "range", min: 0, max: last(), step: 1, "aria-label": say("Snapshot"), "aria-valuetext": name,
@@ -65,7 +74,9 @@ export default component((root) => {
   function written() {
     const { text, loss } = snapshot();
     return el("div", { class: "wrote" }, [
-      el("span", { class: "quiet" }, say("writes")), el("bdi", { lang: data.languages.written || false, title: text }, text), el("span", { class: "quiet" }, loss),
+      el("span", { class: "quiet" }, say("writes")), el(
+        "bdi", { lang: data.languages.written || false, title: text }, text
+      ), el("span", { class: "quiet" }, loss),
     ]);
   }
 
@@ -73,10 +84,15 @@ export default component((root) => {
     return el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
       gridOfHeads({
         ...data, picture: snapshot().picture,
-        isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) => open(layer * data.heads + head),
+        isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) =>
+          open(layer * data.heads + head),
       }),
       el("div", {}, [
-        el("div", { class: "quiet" }, capitalized(say("{head}, {snapshot}: attention weights, dark 0 to bright 1.", { head: headName(chosen, data.heads), snapshot: name }))),
+        el("div", { class: "quiet" }, capitalized(
+          say("{head}, {snapshot}: attention weights, dark 0 to bright 1.", {
+            head: headName(chosen, data.heads), snapshot: name,
+          })
+        )),
         el("div", { class: "scroll picture" }),
         el("output", { "aria-live": "off", class: "says" }),
       ]),
@@ -84,7 +100,10 @@ export default component((root) => {
   }
 
   function redraw() {
-    const { name } = snapshot(), label = say("{picture}, {head}, {snapshot}", { picture: data.alt, head: headName(chosen, data.heads), snapshot: name });
+    const { name } = snapshot();
+    const label = say("{picture}, {head}, {snapshot}", {
+      picture: data.alt, head: headName(chosen, data.heads), snapshot: name,
+    });
     draw(root, [controls(), written(), pictures(name, label)]);
     const readout = find(root, ".says"), [rows, columns] = [data.queries.length, data.keys.length];
     fitGrid(find(root, ".sheet"), { ...data, rows, columns }, HIGHEST);

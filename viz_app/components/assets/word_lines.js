@@ -43,8 +43,9 @@ function lineBetween(top, bottom, box, weight) {
   });
 }
 
-export default component(() => {
-  let data, weights, selection = /** @type {Selection} */ (null), home = /** @type {any} */ (null); // home: where the chips are
+export const wordLines = component(() => {
+  // home: where the chips are
+  let data, weights, selection = /** @type {Selection} */ (null), home = /** @type {any} */ (null);
   const chipsOnPage = () => document.querySelector(".hl-looks");
   const chip = (row, i) => home?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
   const queryChip = (t) => chip(data.query_row, t + data.query_from);
@@ -55,7 +56,8 @@ export default component(() => {
     const wrapped = [...home.querySelectorAll(".hl-chips")].some((row) => row.clientHeight > ONE_ROW);
     if (data.query_row === data.key_row || (wrapped && !selection)) return;
     const box = home.getBoundingClientRect(), holder = document.createElement("div");
-    draw(holder, [el("svg", { width: box.width, height: box.height, "aria-hidden": "true" }, lines.flatMap(([t, s, weight]) => {
+    draw(holder, [el("svg", { width: box.width, height: box.height, "aria-hidden": "true" },
+      lines.flatMap(([t, s, weight]) => {
       const [from, to] = [keyChip(s), queryChip(t)].map((one) => one?.getBoundingClientRect());
       return from && to ? [lineBetween(from, to, box, weight)] : [];
     }))]);
@@ -65,7 +67,8 @@ export default component(() => {
   /** Tokens whose weights are not a number have no lines. */
   function markBroken() {
     for (let t = 0; t < data.queries; t++) {
-      const row = weights.subarray(t * data.keys, (t + 1) * data.keys), broken = row.some((weight) => !Number.isFinite(weight) && weight !== -Infinity);
+      const row = weights.subarray(t * data.keys, (t + 1) * data.keys);
+      const broken = row.some((weight) => !Number.isFinite(weight) && weight !== -Infinity);
       queryChip(t)?.classList.toggle("hl-broken", broken);
       if (broken) queryChip(t)?.setAttribute("aria-description", say("not a number"));
       else queryChip(t)?.removeAttribute("aria-description");
@@ -78,7 +81,8 @@ export default component(() => {
       one.style.removeProperty("--hl-weight");
     }
     if (!selection) return;
-    const ofQuery = selection.query !== undefined, selected = ofQuery ? queryChip(selection.query) : keyChip(selection.key);
+    const ofQuery = selection.query !== undefined;
+    const selected = ofQuery ? queryChip(selection.query) : keyChip(selection.key);
     selected?.classList.add("hl-asks");
     for (const [t, s, weight] of lines) {
       const other = ofQuery ? keyChip(s) : queryChip(t);
