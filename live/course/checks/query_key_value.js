@@ -103,7 +103,7 @@ export const QUERY_KEY_VALUE = {
   },
 
   /** A row in which a masked key has a larger product than all keys that the query may attend to. */
-  async "puzzle-masked"(situation, _, { parameters: { ahead: least } }) {
+  async "puzzle-masked"(situation, _, { parameters: { least } }) {
     const { parts, derived: { dots }, keys, open, place } = await rowOf(situation);
     if (!parts.masked.includes(true)) return verdict("nothing-masked", place);
     const [masked, free] = [largestAt(open(dots, true)), largestAt(open(dots))], ahead = dots[masked] - dots[free];

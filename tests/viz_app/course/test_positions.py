@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.viz_app.course.lesson_runs import answered, check_form, margin, outcomes, situation_of, step_of
+from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
 from viz_app.course.lessons.positions import LESSON, WITHOUT_POSITIONS
 from viz_app.services.translations import translation_of
 
@@ -12,10 +12,6 @@ ROUNDING = 1e-4  # between processors
 def blind_margin(name: str, **changed: str) -> float:
     found = situation_of(step_of(LESSON, name), **changed)
     return margin(translation_of(found.key, found.text, intervention=WITHOUT_POSITIONS))
-
-
-def test_the_lesson_is_complete() -> None:
-    check_form(LESSON)
 
 
 def test_two_orders_are_one_without_positions() -> None:

@@ -51,7 +51,7 @@ def test_every_question_has_a_right_answer_and_every_sheet_has_all_steps(lesson:
 
 
 def probe(answer: Any, check: Callable[..., Verdict], **more: Any) -> Step:
-    return Step(name="one", page="steps", choices={}, answer=answer, check=check, **more)
+    return Step(name="one", page="steps", choices={}, answer=answer, compare=check, **more)
 
 
 @pytest.mark.parametrize(("true", "within", "wanted"), [(5.66, 0.3, ("5.4", "5.9")), (12, 0.01, ("12", "12"))])

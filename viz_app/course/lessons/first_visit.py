@@ -1,12 +1,12 @@
 """The tour of a first visit: five steps on Translate. Nothing is hidden, and nothing has to be answered."""
 
-from viz_app.course.lesson import Action, Answer, Lesson, Step, Verdict
+from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
 
 __all__ = ["LESSON"]
 
 TEXT = "Where is the station?"
-PLACE = {"checkpoint": "everyday-en-de", "text": TEXT}
 
 
 def another_sentence(situation: Situation, _: Answer) -> Verdict:
@@ -58,32 +58,13 @@ def end_of_tour(situation: Situation, _: Answer) -> Verdict:
     return Verdict(right=other, outcome="right" if other else "wrong", values={"maps": maps})
 
 
-LESSON = Lesson(
-    name="first-visit",
-    minutes=5,
-    steps=(
-        Step(
-            name="sentence", page="translate", choices=PLACE, answer=Action(), check=another_sentence, target="set_text"
-        ),
-        Step(name="tokens", page="translate", choices=PLACE, answer=Action(), check=least_certain, points_at="writes"),
-        Step(name="heads", page="translate", choices=PLACE, answer=Action(), check=another_head, target="overview"),
-        Step(
-            name="map",
-            page="translate",
-            choices=PLACE,
-            answer=Action(),
-            check=strongest_cell,
-            outcomes=("right",),
-            target="head_map",
-            points_at="map",
-        ),
-        Step(
-            name="more",
-            page="translate",
-            choices=PLACE,
-            answer=Action(),
-            check=end_of_tour,
-            target="set_view",
-        ),
-    ),
+LESSON = read_lesson(
+    "first-visit",
+    {
+        "sentence": another_sentence,
+        "tokens": least_certain,
+        "heads": another_head,
+        "map": strongest_cell,
+        "more": end_of_tour,
+    },
 )
