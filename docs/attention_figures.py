@@ -17,7 +17,7 @@ from model.analysis.statistics import rank_agreement
 from model.config.paths import checkpoint_folders
 from model.corpora.aligned import error_rate
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
-from viz_app.course.head_sizes import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights
+from viz_app.course.lessons.what_attention_explains import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights
 from viz_app.services.analyses import aligned_pairs
 from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.loading import translator

@@ -24,7 +24,7 @@ from model.trace import Edit, hook_name, tracing
 from viz_app.content.examples import CAPTIONS, MORE
 from viz_app.course.figures import FIGURES
 from viz_app.course.lessons.many_heads import LESSON
-from viz_app.course.rows import mean_entropies
+from viz_app.course.lessons.query_key_value import mean_entropies
 from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
 

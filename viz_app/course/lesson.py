@@ -1,6 +1,6 @@
 """What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,6 +8,7 @@ from model.config.section import Section
 from viz_app.course.situation import Situation
 
 __all__ = [
+    "ESTIMATES",
     "FORMS",
     "Action",
     "Answer",
@@ -18,10 +19,16 @@ __all__ = [
     "OneOf",
     "OneToken",
     "Step",
+    "Values",
     "Verdict",
     "Word",
+    "chosen",
+    "estimated",
 ]
 
+Value = str | int | float
+Values = dict[str, Value]
+ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
 Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
 
 
@@ -92,7 +99,33 @@ class Verdict:
 
     right: bool
     outcome: str
-    values: Mapping[str, str | int | float] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+def chosen(answer: Answer, right: Collection[str], **values: Value) -> Verdict:
+    """The verdict on a chosen option: "right", or "wrong".
+
+    Args:
+        answer: The name of the option.
+        right: The names of all options that are right in this run.
+        values: For the text of the outcome.
+    """
+    found = answer in right
+    return Verdict(right=found, outcome="right" if found else "wrong", values=values)
+
+
+def estimated(answer: Answer, true: float, *, within: float, **values: Value) -> Verdict:
+    """The verdict on an estimated number: "right", "too-low" or "too-high".
+
+    Args:
+        answer: The number.
+        true: The number of this run.
+        within: How far a right answer may be from it.
+        values: For the text of the outcome, besides `answer`.
+    """
+    number = float(str(answer))
+    outcome = "right" if abs(number - true) <= within else "too-low" if number < true else "too-high"
+    return Verdict(right=outcome == "right", outcome=outcome, values={"answer": number, **values})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from viz_app.content.lesson_texts import LESSONS
-from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Number, Step, Verdict
-from viz_app.course.verdicts import ESTIMATES
+from viz_app.course.lesson import ESTIMATES, FORMS, AnswerForm, Lesson, Number, Step, Verdict
 
 __all__ = ["lesson_of", "read_lesson"]
 

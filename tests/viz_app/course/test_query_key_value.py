@@ -10,8 +10,7 @@ from tests.conftest import BUNDLED
 from tests.viz_app.course.lesson_runs import answered, outcomes, situation_of, step_of
 from viz_app.course.figures import figures_of, measured_on
 from viz_app.course.lesson import Verdict
-from viz_app.course.lessons.query_key_value import LESSON
-from viz_app.course.rows import mean_entropies, row_of
+from viz_app.course.lessons.query_key_value import LESSON, mean_entropies, row_of
 
 TOKENS = ["The", "old", "man", "reads", "a", "book", ".", "</s>"]
 

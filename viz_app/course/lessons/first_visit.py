@@ -1,6 +1,6 @@
 """The tour of a first visit: five steps on Translate. Nothing is hidden, and nothing has to be answered."""
 
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
 
@@ -30,7 +30,7 @@ def another_head(situation: Situation, _: Answer) -> Verdict:
     layers, heads = situation.translation.maps["cross"].shape[:2]
     layer, head = situation.choices.get("layer", str(layers)), situation.choices.get("head", "1")
     other = (layer, head) != (str(layers), "1")
-    values: dict[str, str | int | float] = {"layer": layer, "head": head, "all": layers * heads}
+    values: Values = {"layer": layer, "head": head, "all": layers * heads}
     return Verdict(right=other, outcome="right" if other else "wrong", values=values)
 
 
@@ -43,7 +43,7 @@ def strongest_cell(situation: Situation, _: Answer) -> Verdict:
         numbers = [str(maps.shape[0]), "1"]
     row = maps[int(numbers[0]) - 1, int(numbers[1]) - 1, 0]
     key = int(row.argmax())
-    values: dict[str, str | int | float] = {
+    values: Values = {
         "query": translation.written[0].text,
         "key": translation.source[key].text,
         "weight": float(row[key]),

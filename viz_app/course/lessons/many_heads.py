@@ -6,11 +6,9 @@ import numpy as np
 
 from model.interventions import Head, Intervention
 from viz_app.course.figures import figures_of
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
-from viz_app.course.page_choices import whole_number
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.situation import Situation, whole_number
 from viz_app.course.words import count_words, words_of
 from viz_app.services.analyses import head_effects_of
 from viz_app.services.head_analyses import head_metrics_of
@@ -18,8 +16,6 @@ from viz_app.services.loading import config_of
 from viz_app.services.translations import changed_log_prob_of, translation_of
 
 __all__ = ["LESSON"]
-
-Values = dict[str, str | int | float]
 
 
 def silenced(heads: Iterable[Head]) -> Intervention:

@@ -4,17 +4,14 @@ import numpy as np
 
 from model.inference.translation import Translation
 from viz_app.content.examples import BATCHES
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
-from viz_app.course.page_choices import whole_number
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.situation import Situation, whole_number
 from viz_app.course.words import word_list
 from viz_app.services.padded_batches import batch_of, bug_of
 
 __all__ = ["LESSON"]
 
-Values = dict[str, str | int | float]
 CHANGED = 1e-4  # rounding is smaller, in a weight and in nats
 
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from model.analysis.positions import encoding_properties, rotation, rotation_error, wavelengths
 from model.analysis.statistics import cosine_similarity
 from model.interventions import Intervention
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
 from viz_app.services.analyses import scores_by_distance_of
 from viz_app.services.position_tables import position_table
 from viz_app.services.translations import translation_of

@@ -5,11 +5,9 @@ from numpy.typing import NDArray
 
 from model.analysis.lens import EarlyReading
 from model.analysis.station import Station
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
-from viz_app.course.page_choices import run_of, whole_number
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.situation import Situation, run_of, whole_number
 from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
 from viz_app.services.translations import translation_of
 

@@ -1,25 +1,49 @@
 """Lesson 7: what attention explains, and what it does not."""
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from model.analysis.importance import all_heads
 from model.analysis.statistics import rank_agreement
 from model.interventions import Head, Intervention
-from viz_app.course.head_sizes import head_effects, head_gradients, largest_weights
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
-from viz_app.course.page_choices import run_of
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import Values, chosen, estimated
-from viz_app.services.analyses import influence_of
-from viz_app.services.head_analyses import value_norms_of
+from viz_app.course.situation import Situation, run_of
+from viz_app.services.analyses import head_effects_of, influence_of
+from viz_app.services.head_analyses import gradient_importance_of, value_norms_of
+from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded
 from viz_app.services.translations import translation_of
 
 __all__ = ["LESSON"]
 
+FloatArray = NDArray[np.float32]
+KINDS_IN_ORDER = ("encoder", "decoder", "cross")
 RAIN = "It was raining, so we stayed at home."
 LAYERS, HEADS = 3, 8
+
+
+def joined(found: Mapping[str, FloatArray]) -> FloatArray:
+    """Kind → (L, H) as one array of all heads."""
+    return np.concatenate([found[kind].ravel() for kind in KINDS_IN_ORDER])
+
+
+def largest_weights(key: CheckpointKey, text: str) -> FloatArray:
+    """The mean over the queries of the largest weight of each head. The first query of a decoder has only one key."""
+    maps = translation_of(key, text).maps
+    return joined({kind: maps[kind][:, :, int(kind == "decoder") :].max(axis=-1).mean(axis=-1) for kind in maps})
+
+
+def head_effects(key: CheckpointKey, text: str) -> FloatArray:
+    """By how much the log-probability of the translation changes when each head is silenced, in nats."""
+    return np.abs(joined(head_effects_of(key, text).changes))
+
+
+def head_gradients(key: CheckpointKey, text: str) -> FloatArray:
+    """What the gradient predicts for each head, see `gradient_importance`."""
+    return joined({kind: found[0] for kind, found in gradient_importance_of(key, ((text, ""),)).items()})
 
 
 def from_source(situation: Situation, text: str) -> tuple[list[str], list[float]]:

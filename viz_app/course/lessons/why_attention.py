@@ -8,10 +8,9 @@ from model.checkpoints.checkpoint import CheckpointConfig
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
 from viz_app.content.demonstrations import WITH_ATTENTION, WITHOUT_ATTENTION
-from viz_app.course.lesson import Answer, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, word_at, words_of
 from viz_app.services.listing import CheckpointKey, shared_checkpoints
 from viz_app.services.loading import config_of, translator
@@ -21,7 +20,6 @@ __all__ = ["LESSON"]
 
 TRANSFORMER = "everyday-de-en"
 SHORT = "Ein Hund rennt."
-Values = dict[str, str | int | float]
 CLEAR = 0.5  # of a row's weight: the network looks at one token
 
 
