@@ -15,7 +15,7 @@ from model.foreign.known_config import read_known_config
 from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED, ROOT
-from viz_app.content.story_examples import STORY_BEGINNINGS, STORY_MASKED, knows_stories
+from viz_app.content.examples import STORY_BEGINNINGS, STORY_MASKED, knows_stories
 from weights.tiny.figures import SENTENCES, share_right
 from weights.tiny.opened import open_tiny
 from weights.tiny.probes import PROBES, probes

@@ -24,7 +24,9 @@ export const NOTHING = "-"; // an option without a value would get that of its l
 
 /** @type {Record<string, (asked: Asked) => Described[]>} */
 const CONTROLS = {
-  one_of: ({ form, answered, options, take }) => [pills((form.options ?? []).map((one) => rich("button", options[one], {}, pill(one === answered, () => take(one)))))],
+  one_of: ({ form, answered, options, take }) =>
+    [pills((form.options ?? []).map((one) => rich("button", options[one], {},
+    pill(one === answered, () => take(one)))))],
   one_token: tokens, one_head: heads, number, word,
   action: () => [],
 };
@@ -45,16 +47,20 @@ function pills(buttons) {
 function tokens({ tokens: shown, language, answered, take }) {
   if (!shown) return [];
   if (shown.length <= MOST_CHIPS) return [pills(shown.map(({ text, word }, i) =>
-    el("button", pill(i === answered, () => take(i)), [el("bdi", { lang: word >= 0 ? language : false }, shortened(text, 40))])))];
+    el("button", pill(i === answered, () => take(i)),
+      [el("bdi", { lang: word >= 0 ? language : false }, shortened(text, 40))])))];
   const options = shown.map(({ text }, i) => /** @type {[string, string]} */ ([String(i), `${i + 1} · ${text}`]));
-  return [list(say("Your answer"), [[NOTHING, say("Choose a token")], ...options], String(answered ?? NOTHING), (value) => { if (value !== NOTHING) take(Number(value)); }, { lang: language })];
+  return [list(say("Your answer"), [[NOTHING, say("Choose a token")], ...options], String(answered ?? NOTHING),
+    (value) => { if (value !== NOTHING) take(Number(value)); }, { lang: language })];
 }
 
 /** @param {Asked} asked */
 function heads({ heads: size, answered, drafts, take }) {
-  if (!size) return [el("p", { class: "note" }, say("This model does not have this kind of attention. Reset this step."))];
+  if (!size) return [el("p", { class: "note" },
+    say("This model does not have this kind of attention. Reset this step."))];
   const [first, second] = Array.isArray(answered) ? answered : [0, 0];
-  const numbers = (count) => Array.from({ length: count }, (_, i) => /** @type {[string, string]} */ ([String(i), String(i + 1)]));
+  const numbers = (count) => Array.from({ length: count },
+    (_, i) => /** @type {[string, string]} */ ([String(i), String(i + 1)]));
   const chosen = (name, before, most) => Math.min(Number(drafts.get(name) ?? before), most - 1);
   const values = [chosen("layer", first, size[0]), chosen("head", second, size[1])];
   return [form(() => take([chosen("layer", first, size[0]), chosen("head", second, size[1])]), [
@@ -65,29 +71,37 @@ function heads({ heads: size, answered, drafts, take }) {
 
 /** @param {Asked} asked */
 function number({ form: { low = 0, high = 0, step = 1 }, answered, drafts, take }) {
-  return [form((field) => take(Number(field.value)), [field(say("Your estimate, {low} to {high}", { low, high }), drafts, answered,
+  return [form((field) => take(Number(field.value)),
+    [field(say("Your estimate, {low} to {high}", { low, high }), drafts, answered,
     { type: "number", min: low, max: high, step, inputmode: step % 1 ? "decimal" : "numeric", required: true })])];
 }
 
 /** @param {Asked} asked */
 function word({ form: { longest }, answered, drafts, take }) {
-  return [form((field) => { if (field.value.trim()) take(field.value.trim()); }, [field(say("Your answer; press Enter"), drafts, answered, { type: "text", maxlength: longest })])];
+  return [form((field) => { if (field.value.trim()) take(field.value.trim()); },
+    [field(say("Your answer; press Enter"), drafts, answered, { type: "text", maxlength: longest })])];
 }
 
 /** A field that keeps what the visitor has typed. */
 function field(label, drafts, answered, attributes) {
   return el("label", { class: "control" }, [
     el("span", { class: "label" }, label),
-    el("input", { autocomplete: "off", enterkeyhint: "go", ...attributes, value: drafts.get("field") ?? answered ?? "", oninput: ({ target }) => drafts.set("field", target.value) }),
+    el("input", { autocomplete: "off", enterkeyhint: "go", ...attributes, value: drafts.get("field") ?? answered ?? "",
+      oninput: ({ target }) => drafts.set("field", target.value) }),
   ]);
 }
 
-/** Controls with a button; Enter in a field is the same. Not a form: a frame may forbid it. @param {(field: HTMLInputElement) => void} take @param {Described[]} controls */
+/**
+ * Controls with a button; Enter in a field is the same. Not a form: a frame may forbid it.
+ * @param {(field: HTMLInputElement) => void} take
+ * @param {Described[]} controls
+ */
 function form(take, controls) {
   const answer = (event) => {
     const field = event.target.closest(".answer").querySelector("input");
     if (!field || field.reportValidity()) take(field);
   };
-  const onkeydown = (event) => { if (event.key === "Enter" && !event.isComposing && event.target.matches("input")) answer(event); };
+  const onkeydown = (event) => { if (event.key === "Enter" && !event.isComposing
+    && event.target.matches("input")) answer(event); };
   return el("div", { class: "answer", onkeydown }, [...controls, button(say("Answer"), answer)]);
 }

@@ -57,7 +57,8 @@ export class Course {
     /** @type {Token[] | null} The tokens that the visitor chooses from. */
     this.tokens = null;
     this.tokensText = ""; // the text of the page to which they belong
-    /** @type {{ verdict?: Verdict, note?: string, waits?: boolean } | null} What the run says about the latest answer. */
+    // What the run says about the latest answer.
+    /** @type {{ verdict?: Verdict, note?: string, waits?: boolean } | null} */
     this.outcome = null;
     /** @type {[number, number] | null} How much of a long check is done, and all of it. */
     this.checked = null;
@@ -98,7 +99,11 @@ export class Course {
     if (language === this.app.language) [this.texts, this.language] = [texts, language];
   }
 
-  /** The step that a link names; the name of a lesson alone means its first step. @param {string} name @returns {Opened | null} */
+  /**
+   * The step that a link names; the name of a lesson alone means its first step.
+   * @param {string} name
+   * @returns {Opened | null}
+   */
   stepOf(name) {
     const [own, part] = name.split(".", 2), lesson = this.lessons.find((one) => one.name === own);
     const step = part === undefined ? lesson?.steps[0] : lesson?.steps.find((one) => one.name === part);
@@ -107,7 +112,8 @@ export class Course {
 
   /** @param {Opened | null} found */
   show(found) {
-    [this.opened, this.unknown, this.outcome, this.checked, this.tokens, this.reveals] = [found, null, null, null, null, false];
+    this.opened = found;
+    [this.unknown, this.outcome, this.checked, this.tokens, this.reveals] = [null, null, null, null, false];
     this.stopScrolling();
     this.drafts.clear();
   }
@@ -115,8 +121,8 @@ export class Course {
   /**
    * Open a step.
    * @param {string} name Of the step in links.
-   * @param {{ ownPlace?: boolean, how?: "pushState" | "replaceState" }} [options] With the text of the step, also where the visitor has
-   *   typed another; how the address is kept.
+   * @param {{ ownPlace?: boolean, how?: "pushState" | "replaceState" }} [options] With the text of the step, also where
+   *   the visitor has typed another; how the address is kept.
    */
   begin(name, { ownPlace = false, how } = {}) {
     const found = this.stepOf(name), { app } = this;
@@ -126,16 +132,19 @@ export class Course {
     this.finished = null;
     this.show(found);
     this.isNew = true;
-    app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link }, { page: found.step.page, how });
+    app.change({ ...this.cleared(), ...found.step.choices, ...(text ? { text } : {}), lesson: found.link },
+      { page: found.step.page, how });
     scrollTo(0, 0);
   }
 
   /** Restore what the visitor had before the lesson. @param {string} [page] To open; "" for the page from before. */
   leave(page = "") {
-    const { app } = this, place = keptPlace(), before = place ? readAddress(place, app.pages) : { page: app.page, choices: {} };
+    const { app } = this, place = keptPlace();
+    const before = place ? readAddress(place, app.pages) : { page: app.page, choices: {} };
     keepPlace("");
     this.show(null);
-    app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" }, { page: page || before.page });
+    app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" },
+      { page: page || before.page });
   }
 
   /** Leave the lesson for its summary. */
@@ -146,26 +155,30 @@ export class Course {
 
   /** All choices of the visitor, without a value. @returns {any} */
   cleared() {
-    return Object.fromEntries(Object.keys(this.app.choices).filter((one) => one !== "lang").map((one) => [one, undefined]));
+    const names = Object.keys(this.app.choices).filter((one) => one !== "lang");
+    return Object.fromEntries(names.map((one) => [one, undefined]));
   }
 
   /** The text that the visitor typed in the open step, if another step can use it; else "". @param {Step} step */
   ownText(step) {
     const last = this.opened?.step.choices, { text = "", checkpoint } = this.app.choices;
-    if (!last || !step.any_sentence || checkpoint !== last.checkpoint || checkpoint !== step.choices.checkpoint) return "";
+    if (!last || !step.any_sentence || checkpoint !== last.checkpoint || checkpoint !== step.choices.checkpoint)
+      return "";
     return text !== last.text ? text.trim() : "";
   }
 
   /** The step so many steps after the open one, as links name it; "" outside the lesson. @param {number} distance */
   after(distance) {
-    const { lesson, step } = /** @type {Opened} */ (this.opened), other = lesson.steps[lesson.steps.indexOf(step) + distance];
+    const { lesson, step } = /** @type {Opened} */ (this.opened);
+    const other = lesson.steps[lesson.steps.indexOf(step) + distance];
     return other ? linkOf(lesson, other) : "";
   }
 
   /** Whether the page shows exactly the place of the open step. */
   get isUnchanged() {
     const { choices } = this.app, own = this.opened?.step.choices ?? {};
-    return Object.keys(own).every((name) => choices[name] === own[name]) && !["text", "intervention", "forced"].some((name) => choices[name] && !own[name]);
+    return Object.keys(own).every((name) => choices[name] === own[name])
+      && !["text", "intervention", "forced"].some((name) => choices[name] && !own[name]);
   }
 
   /** Whether the page of the open step is that of the address. */
@@ -176,7 +189,8 @@ export class Course {
   /** What takes the place of a page that waits for an answer; null where the page is shown. */
   get hidden() {
     const { opened, progress, revealed } = this;
-    const waits = opened && this.isHere && opened.step.answer.form !== "action" && !progress[opened.link] && !revealed.has(opened.link);
+    const waits = opened && this.isHere && opened.step.answer.form !== "action" && !progress[opened.link]
+      && !revealed.has(opened.link);
     return waits ? { asksForText: false, show: drawHidden } : null;
   }
 
@@ -186,7 +200,8 @@ export class Course {
     return this.unknown?.page === this.app.page ? el("section", { class: "lesson" }, [
       el("div", { class: "strip" }, [
         el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
-        el("p", { class: "note" }, say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
+        el("p", { class: "note" },
+          say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
       ]),
     ]) : null;
   }
@@ -216,7 +231,8 @@ export class Course {
 
   situation() {
     const { step, link } = /** @type {Opened} */ (this.opened);
-    return new Situation({ app: this.app, step, report: (done, all) => { if (this.opened?.link === link) this.showChecked(done, all); } });
+    return new Situation({ app: this.app, step,
+      report: (done, all) => { if (this.opened?.link === link) this.showChecked(done, all); } });
   }
 
   /** Move the bar in the strip, without drawing the strip again. @param {number} done @param {number} all */
@@ -228,7 +244,8 @@ export class Course {
 
   /** Open the table of one head at first: the hints name its columns. */
   openNumbers() {
-    const { page, opened, main } = this.app, table = /** @type {HTMLDetailsElement | null} */ (main.querySelector(".page .numbers"));
+    const { page, opened, main } = this.app;
+    const table = /** @type {HTMLDetailsElement | null} */ (main.querySelector(".page .numbers"));
     if (table && page === "inside" && !("table" in opened)) table.open = true;
   }
 
@@ -250,12 +267,15 @@ export class Course {
     const areNew = tokens !== this.tokens;
     [this.tokens, this.tokensText] = [tokens, text];
     if (areNew) this.draw();
-    if (this.hidden || (step.answer.form !== "action" && !record) || (step.points_at && !record && !this.pointed.has(link))) return;
+    if (this.hidden || (step.answer.form !== "action" && !record)
+      || (step.points_at && !record && !this.pointed.has(link))) return;
     const outcome = await this.patiently(this.outcomeOf(record?.answer ?? null), run);
     if (run !== app.run) return;
-    const isSolved = outcome.verdict?.right && !record?.right, isNew = JSON.stringify(outcome) !== JSON.stringify(this.outcome);
+    const isSolved = outcome.verdict?.right && !record?.right;
+    const isNew = JSON.stringify(outcome) !== JSON.stringify(this.outcome);
     this.outcome = outcome;
-    if (outcome.verdict && (outcome.verdict.right || !this.found.get(link)?.right)) this.found.set(link, outcome.verdict);
+    if (outcome.verdict && (outcome.verdict.right || !this.found.get(link)?.right))
+      this.found.set(link, outcome.verdict);
     if (isSolved) this.note(link, { first: record?.first ?? null, answer: record?.answer ?? null, right: true });
     if (isSolved || isNew) this.draw();
   }
@@ -288,7 +308,8 @@ export class Course {
   /** @param {Answer} answer @returns {Promise<{ verdict?: Verdict, note?: string }>} */
   async outcomeOf(answer) {
     const { lesson, step, link } = /** @type {Opened} */ (this.opened);
-    if (step.answer.form === "one_token" && !this.isAboutThisRun(link, Number(answer))) return { note: say("The sentence has changed. Answer again.") };
+    if (step.answer.form === "one_token" && !this.isAboutThisRun(link, Number(answer)))
+      return { note: say("The sentence has changed. Answer again.") };
     try {
       return { verdict: await CHECKS[lesson.name][step.name](this.situation(), answer, step) };
     } catch (error) {
@@ -298,7 +319,11 @@ export class Course {
     }
   }
 
-  /** Whether a token that the visitor chose is one of this run, and not of an earlier sentence. @param {string} link @param {number} answer */
+  /**
+   * Whether a token that the visitor chose is one of this run, and not of an earlier sentence.
+   * @param {string} link
+   * @param {number} answer
+   */
   isAboutThisRun(link, answer) {
     return (this.about.get(link) ?? this.app.text) === this.app.text && answer < (this.tokens?.length ?? 0);
   }
@@ -337,7 +362,8 @@ export class Course {
 
   /** Show one hint more. The last one shows the page. */
   hint() {
-    const { lesson, step, link } = /** @type {Opened} */ (this.opened), { hints } = this.textOf(lesson, step), shown = Math.min((this.hints.get(link) ?? 0) + 1, hints.length);
+    const { lesson, step, link } = /** @type {Opened} */ (this.opened), { hints } = this.textOf(lesson, step);
+    const shown = Math.min((this.hints.get(link) ?? 0) + 1, hints.length);
     this.hints.set(link, shown);
     if (shown === hints.length) this.reveal(link);
     this.app.redraw();
@@ -354,7 +380,10 @@ export class Course {
     this.use({});
   }
 
-  /** Draw with other records than before. What was said about an answer may have no answer now. @param {import("./progress.js").Progress} progress */
+  /**
+   * Draw with other records than before. What was said about an answer may have no answer now.
+   * @param {import("./progress.js").Progress} progress
+   */
   use(progress) {
     [this.progress, this.outcome] = [progress, null];
     this.app.redraw();

@@ -13,10 +13,12 @@ export function silencing(ablated) {
  * @returns {Promise<SilencingEffect[]>}
  */
 export async function allEffects(situation) {
-  const { session, text, info } = situation, measured = measuredEffects(session, text), { length } = everyHead(info.heads);
+  const { session, text, info } = situation, measured = measuredEffects(session, text);
+  const { length } = everyHead(info.heads);
   if (measured.length < length) situation.report(measured.length, length); // the page draws again when there are more
   await session.measuring?.all;
   if (measured.length === length) return measured;
   const { signal } = session.running, usual = await situation.usual();
-  return session.kept(`all effects ${text}`, async () => [...measured, ...(await session.engine.silenceEachHead(usual, measured.length, { signal }))]);
+  return session.kept(`all effects ${text}`, async () =>
+    [...measured, ...(await session.engine.silenceEachHead(usual, measured.length, { signal }))]);
 }

@@ -2,15 +2,21 @@
 import { contentOf, missing } from "../held.js";
 
 /**
- * @typedef {{ name: string, page: string, choices: import("../choices.js").Choices, answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
- *   figures: Record<string, number>, target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[],
- *   offers: import("../choices.js").Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
- * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson The tour has the number 0.
- * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[], outcomes: Record<string, string>, source: string }} StepText As HTML.
+ * @typedef {{ name: string, page: string, choices: import("../choices.js").Choices,
+ *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>, figures: Record<string, number>,
+ *   target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[], offers: import("../choices.js").Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
+ * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson
+ *   The tour has the number 0.
+ * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[],
+ *   outcomes: Record<string, string>, source: string }} StepText As HTML.
  * @typedef {{ title: string, goal: string, steps: Record<string, StepText> }} LessonText
  */
 
-/** The lessons of a site, after their style sheet is there. @param {{ lessons: any, style: string }} course @returns {Promise<Lesson[]>} */
+/**
+ * The lessons of a site, after their style sheet is there.
+ * @param {{ lessons: any, style: string }} course
+ * @returns {Promise<Lesson[]>}
+ */
 export async function readLessons({ lessons, style }) {
   const found = await contentOf(lessons);
   await loadStyle(style);
@@ -24,7 +30,8 @@ export function linkOf(lesson, step) {
 
 /** @param {Lesson[]} lessons @returns {Map<string, Step>} By name in links. */
 export function stepsByLink(lessons) {
-  return new Map(lessons.flatMap((lesson) => lesson.steps.map((step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
+  return new Map(lessons.flatMap((lesson) => lesson.steps.map(
+    (step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
 }
 
 /** @param {string} file "" where the page holds the styles of the lessons. */

@@ -15,7 +15,8 @@ export function drawList(root, course) {
   const tour = course.lessons.find(({ number }) => !number);
   draw(root, [
     ...(course.finished ? [summary(course, course.finished)] : []),
-    el("p", { class: "caption" }, say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
+    el("p", { class: "caption" },
+      say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
     el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
     el("div", { class: "row" }, [
       ...(tour ? [button(say("Take the tour"), () => course.begin(linkOf(tour, tour.steps[0])))] : []),
@@ -31,22 +32,30 @@ export function drawList(root, course) {
 /** What the visitor has found in a lesson. @param {Course} course @param {Lesson} lesson */
 function summary(course, lesson) {
   const { title, goal, steps: texts } = course.texts[lesson.name];
-  const found = lesson.steps.map((step) => ({ step, verdict: course.found.get(linkOf(lesson, step)) })).filter(({ step, verdict }) => verdict && (verdict.right || step.answer.form !== "action"));
+  const found = lesson.steps.flatMap((step) => {
+    const verdict = course.found.get(linkOf(lesson, step)), text = texts[step.name];
+    if (!verdict || (!verdict.right && step.answer.form === "action")) return [];
+    const said = rich("span", text.outcomes[verdict.outcome], verdict.values);
+    return [el("p", {}, [rich("b", text.title), el("span", {}, ": "), said])];
+  });
   const missing = lesson.steps.length - found.length;
   return el("section", { class: "summary" }, [
     el("h2", {}, say("What you have found in “{lesson}”", { lesson: textOf(title) })),
     rich("p", goal),
-    ...found.map(({ step, verdict }) => el("p", {}, [rich("b", texts[step.name].title), el("span", {}, ": "), rich("span", texts[step.name].outcomes[/** @type {any} */ (verdict).outcome], /** @type {any} */ (verdict).values)])),
+    ...found,
     ...(missing ? [el("p", { class: "quiet" }, say("Steps without a result: {n}.", { n: missing }))] : []),
   ]);
 }
 
 /** One lesson. Its button opens the first step without an answer. @param {Course} course @param {Lesson} lesson */
 function row(course, lesson) {
-  const { progress } = course, { title, goal } = course.texts[lesson.name], { steps, number, minutes, only_in_app: others } = lesson, all = steps.length;
-  const names = steps.map((step) => linkOf(lesson, step)), open = names.filter((name) => !progress[name]), done = all - open.length;
+  const { progress } = course, { title, goal } = course.texts[lesson.name];
+  const { steps, number, minutes, only_in_app: others } = lesson, all = steps.length;
+  const names = steps.map((step) => linkOf(lesson, step)), open = names.filter((name) => !progress[name]);
+  const done = all - open.length;
   const facts = [
-    ...(all ? [say("Steps: {n}. About {minutes} minutes.", { n: all, minutes }), say("Answered: {done} of {all}.", { done, all })] : []),
+    ...(all ? [say("Steps: {n}. About {minutes} minutes.", { n: all, minutes }),
+      say("Answered: {done} of {all}.", { done, all })] : []),
     ...(others ? [say("Steps only in the app: {n}.", { n: others })] : []),
   ];
   const label = done === 0 ? say("Start") : done < all ? say("Continue") : say("Again");
@@ -55,7 +64,8 @@ function row(course, lesson) {
       el("p", {}, [rich("b", `${number}. ${title}`), el("span", {}, " "), rich("span", goal)]),
       el("p", { class: "quiet" }, facts.join(course.language === "zh" ? "" : " ")),
     ]),
-    ...(all ? [button(label, () => course.begin(open[0] ?? names[0]), { class: `plain${done < all ? " main" : ""}`, "aria-label": `${label}: ${textOf(title)}` })] : []),
+    ...(all ? [button(label, () => course.begin(open[0] ?? names[0]),
+      { class: `plain${done < all ? " main" : ""}`, "aria-label": `${label}: ${textOf(title)}` })] : []),
   ]);
 }
 

@@ -1,9 +1,15 @@
 // The rows of attention maps.
 import { largestIndices } from "../engine/decoding/search.js";
 
-/** The weights of each query of one head: T rows of S. @param {Tensor} maps (L, H, T, S) @param {number} layer @param {number} head */
+/**
+ * The weights of each query of one head: T rows of S.
+ * @param {Tensor} maps (L, H, T, S)
+ * @param {number} layer
+ * @param {number} head
+ */
 export function mapRows({ data, shape: [, heads, T, S] }, layer, head) {
-  return Array.from({ length: T }, (_, t) => data.subarray(((layer * heads + head) * T + t) * S, ((layer * heads + head) * T + t + 1) * S));
+  const first = (layer * heads + head) * T;
+  return Array.from({ length: T }, (_, t) => data.subarray((first + t) * S, (first + t + 1) * S));
 }
 
 /** The place of the largest number; the first one of several. @param {ArrayLike<number>} numbers */

@@ -7,7 +7,8 @@ const MOST_TOKENS = 10_000;
  * @typedef {string | number | number[] | null} Answer null: the visitor has acted on the page instead.
  * @typedef {{ first: Answer, answer: Answer, right: boolean }} LessonRecord The first answer is the prediction.
  * @typedef {Record<string, LessonRecord>} Progress By the name of the step in links.
- * @typedef {{ form: string, options?: string[], side?: string, kind?: string, low?: number, high?: number, step?: number, longest?: number }} AnswerForm
+ * @typedef {{ form: string, options?: string[], side?: string, kind?: string, low?: number, high?: number,
+ *   step?: number, longest?: number }} AnswerForm
  */
 
 const isCount = (value) => Number.isInteger(value) && value >= 0 && value < MOST_TOKENS;
@@ -60,18 +61,24 @@ function kept() {
   }
 }
 
-/** The records that have the form of their steps. @param {Map<string, { answer: AnswerForm }>} steps By name in links. @returns {Progress} */
+/**
+ * The records that have the form of their steps.
+ * @param {Map<string, { answer: AnswerForm }>} steps By name in links.
+ * @returns {Progress}
+ */
 export function readProgress(steps) {
   const all = kept(), known = [...steps].filter(([name, { answer: form }]) => {
     const record = all[name];
     return record && typeof record === "object" && fits(form, record.first) && fits(form, record.answer);
   });
-  return Object.fromEntries(known.map(([name]) => [name, { first: all[name].first, answer: all[name].answer, right: all[name].right === true }]));
+  return Object.fromEntries(known.map(([name]) =>
+    [name, { first: all[name].first, answer: all[name].answer, right: all[name].right === true }]));
 }
 
 /** Keep an answer beside those of other tabs. @param {string} name @param {LessonRecord} record */
 export function keepRecord(name, record) {
-  const all = kept(), text = JSON.stringify({ ...all, [name]: { ...record, right: record.right || all[name]?.right === true } });
+  const all = kept(), text = JSON.stringify({ ...all,
+    [name]: { ...record, right: record.right || all[name]?.right === true } });
   if (text.length <= MOST) keep(KEY, text);
 }
 

@@ -9,7 +9,8 @@ const PLACEHOLDER = /\{(\w+)(?::(\d|%))?\}/g;
 /**
  * The place of a text; `fillTexts` fills it.
  * @param {string} tag
- * @param {string} html With `{name}` for a value, `{name:1}` for its digits after the point, and `{name:%}` for a share.
+ * @param {string} html With `{name}` for a value, `{name:1}` for its digits after the point, and `{name:%}` for a
+ *   share.
  * @param {Values} [values]
  * @param {Record<string, any>} [attributes]
  */
@@ -17,9 +18,15 @@ export function rich(tag, html, values = {}, attributes = {}) {
   return el(tag, { ...attributes, "data-part": "rich", "data-rich": JSON.stringify([html, values]) });
 }
 
-/** A number as a language writes it. @param {number} value @param {number} digits After the point. @param {string} language */
+/**
+ * A number as a language writes it.
+ * @param {number} value
+ * @param {number} digits After the point.
+ * @param {string} language
+ */
 function decimal(value, digits, language) {
-  return new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+  const form = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat(language, form).format(value);
 }
 
 /**
@@ -33,7 +40,8 @@ export function filled(text, values, language) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (typeof value === "string") return value.replaceAll("\n", "↵").replaceAll("\t", "⇥");
     if (typeof value !== "number") return all;
-    return form === "%" ? percent(value) : decimal(value, form ? Number(form) : Number.isInteger(value) ? 0 : 2, language);
+    const digits = form ? Number(form) : Number.isInteger(value) ? 0 : 2;
+    return form === "%" ? percent(value) : decimal(value, digits, language);
   });
 }
 
@@ -46,7 +54,8 @@ export function fillTexts(parent, language) {
     const [html, values] = JSON.parse(place.dataset.rich), template = document.createElement("template");
     template.innerHTML = html;
     const texts = document.createTreeWalker(template.content, NodeFilter.SHOW_TEXT);
-    for (let text = texts.nextNode(); text; text = texts.nextNode()) text.nodeValue = filled(text.nodeValue ?? "", values, language);
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+      text.nodeValue = filled(text.nodeValue ?? "", values, language);
     place.replaceChildren(template.content);
   }
 }

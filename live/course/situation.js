@@ -1,12 +1,13 @@
-// What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a lesson
-// see no more than this. The names are those of viz_app/course/situation.py.
+// What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a
+// lesson see no more than this. The names are those of viz_app/course/situation.py.
 import { noChanges, writeChanges } from "../changes.js";
 
 /** @typedef {import("../changes.js").Changes} Changes */
 
 export class Situation {
   /**
-   * @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices }, report?: (done: number, all: number) => void }} opened
+   * @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices },
+   *   report?: (done: number, all: number) => void }} opened
    *   The page, the step that is open, and what is called while a long check goes on.
    */
   constructor({ app, step, report = () => {} }) {

@@ -15,10 +15,13 @@ import { rich } from "./rich.js";
 
 /** @param {Course} course @returns {Described} */
 export function describedStrip(course) {
-  const { lesson, step } = /** @type {Opened} */ (course.opened), texts = course.texts[lesson.name], text = texts.steps[step.name];
+  const { lesson, step } = /** @type {Opened} */ (course.opened), texts = course.texts[lesson.name];
+  const text = texts.steps[step.name];
   const parts = course.isHere ? [el("div", { class: "columns" }, [
-    el("div", {}, [rich("div", text.text), ...(text.source && !course.hidden ? [rich("p", say("Source: {source}", { source: text.source }), {}, { class: "quiet" })] : [])]),
-    el("div", {}, [rich("p", text.question, {}, { class: "question" }), ...answers(course), ...offers(course), ...hints(course)]),
+    el("div", {}, [rich("div", text.text), ...(text.source && !course.hidden
+      ? [rich("p", say("Source: {source}", { source: text.source }), {}, { class: "quiet" })] : [])]),
+    el("div", {}, [rich("p", text.question, {}, { class: "question" }), ...answers(course), ...offers(course),
+      ...hints(course)]),
   ])] : [elsewhere(course)];
   return el("section", { class: "lesson", "aria-label": say("Lesson") }, [
     el("div", { class: "strip" }, [header(course, texts.title, text.title), ...parts]),
@@ -30,12 +33,15 @@ export function describedStrip(course) {
 function header(course, title, stepTitle) {
   const before = course.after(-1), next = course.after(1);
   return el("div", { class: "head" }, [
-    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, PAGES[course.app.page].names().title), rich("span", say("{lesson}: {step}", { lesson: title, step: stepTitle }))]),
+    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, PAGES[course.app.page].names().title),
+      rich("span", say("{lesson}: {step}", { lesson: title, step: stepTitle }))]),
     dots(course),
     el("div", { class: "way" }, [
-      ...(course.isUnchanged ? [] : [button(say("Reset this step"), () => course.begin(course.opened.link, { ownPlace: true }), { class: "plain bare" })]),
+      ...(course.isUnchanged ? [] : [button(say("Reset this step"),
+        () => course.begin(course.opened.link, { ownPlace: true }), { class: "plain bare" })]),
       button(say("Back"), () => course.begin(before), { disabled: !before }),
-      next ? button(say("Next step"), () => course.begin(next), { class: "plain main" }) : button(say("Finish"), () => course.finish(), { class: "plain main" }),
+      next ? button(say("Next step"), () => course.begin(next), { class: "plain main" })
+        : button(say("Finish"), () => course.finish(), { class: "plain main" }),
       button(say("Leave the lesson"), () => course.leave(), { class: "plain bare" }),
     ]),
   ]);
@@ -43,20 +49,27 @@ function header(course, title, stepTitle) {
 
 /** One dot for each step: open, answered or right. The dot of the open step has a ring. */
 function dots({ opened: { lesson, step }, progress }) {
-  const records = lesson.steps.map((one) => progress[linkOf(lesson, one)]), right = records.filter((one) => one?.right).length;
-  const spoken = say("Step {number} of {all}. Steps with a right answer: {right}.", { number: lesson.steps.indexOf(step) + 1, all: lesson.steps.length, right });
+  const records = lesson.steps.map((one) => progress[linkOf(lesson, one)]);
+  const right = records.filter((one) => one?.right).length;
+  const spoken = say("Step {number} of {all}. Steps with a right answer: {right}.",
+    { number: lesson.steps.indexOf(step) + 1, all: lesson.steps.length, right });
   return el("div", { class: "dots", role: "img", "aria-label": spoken, title: spoken }, lesson.steps.map((one, i) =>
-    el("i", { class: [records[i] ? (records[i].right ? "right" : "answered") : "open", one === step && "here", one.puzzle && "puzzle"].filter(Boolean).join(" ") })));
+    el("i", { class: [records[i] ? (records[i].right ? "right" : "answered") : "open", one === step && "here",
+      one.puzzle && "puzzle"].filter(Boolean).join(" ") })));
 }
 
 /** @param {Course} course */
 function answers(course) {
-  const { app, progress } = course, { step, link, lesson } = /** @type {Opened} */ (course.opened), { answer: form } = step;
-  const record = progress[link], about = form.form !== "one_token" || (record && course.isAboutThisRun(link, Number(record.answer)));
+  const { app, progress } = course, { step, link, lesson } = /** @type {Opened} */ (course.opened);
+  const { answer: form } = step;
+  const record = progress[link], about = form.form !== "one_token"
+    || (record && course.isAboutThisRun(link, Number(record.answer)));
   if (!app.info) return [];
   return answerControl({
-    form, answered: record && about ? record.answer : undefined, options: course.textOf(lesson, step).options, tokens: course.tokens,
-    language: app.listed.languages[form.side === "writes" ? 1 : 0], heads: form.kind ? app.info.heads[form.kind] : undefined, drafts: course.drafts,
+    form, answered: record && about ? record.answer : undefined, options: course.textOf(lesson, step).options,
+    tokens: course.tokens,
+    language: app.listed.languages[form.side === "writes" ? 1 : 0],
+    heads: form.kind ? app.info.heads[form.kind] : undefined, drafts: course.drafts,
     take: (answer) => course.answer(answer),
   });
 }
@@ -66,17 +79,24 @@ function offers({ app, opened }) {
   const { offers: all } = /** @type {Opened} */ (opened).step;
   if (!all.length) return [];
   const names = all.map((one, i) => /** @type {[string, string]} */ ([String(i), Object.values(one).join(" · ")]));
-  return [list(say("Choose a sentence"), [[NOTHING, say("Or choose a sentence")], ...names], NOTHING, (i) => { if (i !== NOTHING) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
+  return [list(say("Choose a sentence"), [[NOTHING, say("Or choose a sentence")], ...names], NOTHING,
+    (i) => { if (i !== NOTHING) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
 }
 
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */
 function outcome(course) {
-  const { opened, progress } = course, { lesson, step, link } = /** @type {Opened} */ (opened), { verdict, note, waits } = course.outcome ?? {};
-  if (!verdict) return el("div", { class: "outcome", role: "status" }, note ? [el("p", {}, note), ...(waits ? [bar(course.checked, note)] : [])] : []);
-  const unsolved = progress[link]?.right ? "done" : "open", state = verdict.right ? "right" : step.answer.form === "action" ? unsolved : "wrong", invited = invitation(course, verdict.right);
-  const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet."), done: say("Already done.") }[state];
+  const { opened, progress } = course, { lesson, step, link } = /** @type {Opened} */ (opened);
+  const { verdict, note, waits } = course.outcome ?? {};
+  if (!verdict) return el("div", { class: "outcome", role: "status" },
+    note ? [el("p", {}, note), ...(waits ? [bar(course.checked, note)] : [])] : []);
+  const unsolved = progress[link]?.right ? "done" : "open";
+  const state = verdict.right ? "right" : step.answer.form === "action" ? unsolved : "wrong";
+  const invited = invitation(course, verdict.right);
+  const mark = { right: say("Right."), wrong: say("Not so."), open: say("Not yet."),
+    done: say("Already done.") }[state];
   return el("div", { class: "outcome", role: "status" }, [
-    el("p", { class: state }, [el("b", {}, mark), el("span", {}, " "), rich("span", course.textOf(lesson, step).outcomes[verdict.outcome], verdict.values)]),
+    el("p", { class: state }, [el("b", {}, mark), el("span", {}, " "),
+      rich("span", course.textOf(lesson, step).outcomes[verdict.outcome], verdict.values)]),
     ...(invited ? [el("p", { class: "quiet" }, invited)] : []),
   ]);
 }
@@ -89,23 +109,28 @@ function bar(checked, name) {
 /** Let the visitor try another sentence, where the step works with it. @param {Course} course @param {boolean} right */
 function invitation({ opened, app }, right) {
   const { lesson, step } = /** @type {Opened} */ (opened), changed = app.text !== (step.choices.text ?? app.text);
-  if (changed && !step.any_sentence && !step.offers.length) return say("This step is about its own sentence. Reset this step to see it.");
+  if (changed && !step.any_sentence && !step.offers.length)
+    return say("This step is about its own sentence. Reset this step to see it.");
   const invites = right && !changed && step.any_sentence && lesson.number && PAGES[app.page].asksForText !== false;
   return invites ? say("Try it with your own sentence: type it in the field below.") : "";
 }
 
 /** The hints that the visitor has asked for, and a button for the next one. @param {Course} course */
 function hints(course) {
-  const { lesson, step, link } = /** @type {Opened} */ (course.opened), { hints: all } = course.textOf(lesson, step), given = course.hints.get(link) ?? 0;
+  const { lesson, step, link } = /** @type {Opened} */ (course.opened), { hints: all } = course.textOf(lesson, step);
+  const given = course.hints.get(link) ?? 0;
   const next = [say("Hint"), say("Another hint"), say("Show me")][given];
   return [
-    el("div", { role: "status" }, given ? [el("ol", { class: "hints" }, all.slice(0, given).map((hint) => rich("li", hint)))] : []),
-    ...(given < all.length && !course.progress[link]?.right ? [button(next, () => course.hint(), { class: "plain bare hint" })] : []),
+    el("div", { role: "status" }, given ? [el("ol", { class: "hints" },
+      all.slice(0, given).map((hint) => rich("li", hint)))] : []),
+    ...(given < all.length && !course.progress[link]?.right
+      ? [button(next, () => course.hint(), { class: "plain bare hint" })] : []),
   ];
 }
 
 /** On another page: the way back to the page of the step. @param {Course} course */
 function elsewhere({ app, opened }) {
   const { page } = /** @type {Opened} */ (opened).step;
-  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: PAGES[page].names().title }), () => app.change({}, { page }))]);
+  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: PAGES[page].names().title }),
+    () => app.change({}, { page }))]);
 }

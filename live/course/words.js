@@ -10,8 +10,13 @@ export function wordsOf(text) {
   return new Set(wordList(text));
 }
 
-/** The word to which a token belongs. A special token is a word of its own. @param {Token[]} tokens @param {number} index */
+/**
+ * The word to which a token belongs. A special token is a word of its own.
+ * @param {Token[]} tokens
+ * @param {number} index
+ */
 export function wordAt(tokens, index) {
-  const { text, word } = tokens[index], parts = word < 0 ? [] : tokens.filter((other) => other.word === word).map((other) => other.text.replace(/^·/, ""));
+  const { text, word } = tokens[index], others = word < 0 ? [] : tokens.filter((other) => other.word === word);
+  const parts = others.map((other) => other.text.replace(/^·/, ""));
   return parts.join("").replace(/^␣+/, "") || text;
 }

@@ -78,7 +78,7 @@ class Section:
                 fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
                 require(fits, "{name} is {value}; it must be of type {kind}.", kind=kind.__name__, **found)
             elif get_origin(kind) is tuple:
-                item = get_args(kind)[0]
+                item = get_origin(get_args(kind)[0]) or get_args(kind)[0]
                 fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
                 require(fits, "{name} is {value}; it must be a list of type {kind}.", kind=item.__name__, **found)
                 object.__setattr__(self, name, tuple(value))  # JSON and TOML have only lists

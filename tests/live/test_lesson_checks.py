@@ -121,7 +121,9 @@ class Case:
         lesson = next(one for one in live_lessons(CHECKPOINTS) if one["name"] == self.lesson.name)
         listed: Any = lesson["steps"]
         step = next(one for one in listed if one["name"] == self.step.name)
-        fewer = {"sentences": self.step.check.sentences} if self.lesson.link(self.step) in FEWER_SENTENCES else {}  # type: ignore[attr-defined]
+        fewer = (
+            {"sentences": self.step.parameters["sentences"]} if self.lesson.link(self.step) in FEWER_SENTENCES else {}
+        )
         step = step | {"parameters": step["parameters"] | fewer}
         choices = {**step["choices"], **self.choices}
         return {
@@ -153,8 +155,8 @@ def cases() -> Iterator[Case]:
         for step in live_steps(lesson, CHECKPOINTS):
             name = lesson.link(step)
             if name in FEWER_SENTENCES:
-                fewer = replace(step.check, sentences=step.check.sentences[: FEWER_SENTENCES[name]])  # type: ignore[attr-defined,type-var]
-                step = replace(step, check=fewer)
+                fewer = step.parameters["sentences"][: FEWER_SENTENCES[name]]
+                step = replace(step, parameters={**step.parameters, "sentences": fewer})
             for choices in (INSTEAD.get(name, {}), *CHANGED.get(name, ())):
                 yield Case(lesson, step, choices, answers_of(step, situation_of(step, **choices)))
 

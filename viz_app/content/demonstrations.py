@@ -1,23 +1,34 @@
 """The sentences that a page opens with, chosen so that the effect that the page promises is visible.
 
-All sentences are our own. The effect depends on the weights, so each recipe has its own sentences.
-`tests/test_promises.py` computes every promised effect.
+`demonstrations.toml` holds them, for the checkpoints of each recipe. `tests/test_promises.py` computes every promised
+effect.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from model.config.foreign import ForeignConfig
+from model.config.section import Section
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import DONORS, MASKED_DONOR, REVIEW_DONOR, REVIEW_RECEIVER, REVIEWS, examples_for
-from viz_app.content.story_examples import STORY_MASKED_DONOR, knows_stories
+from viz_app.content.examples import (
+    DONORS,
+    MASKED_DONOR,
+    REVIEW_DONOR,
+    REVIEW_RECEIVER,
+    REVIEWS,
+    STORY_MASKED_DONOR,
+    examples_for,
+    knows_stories,
+)
 from viz_app.content.translation import N_
 
 __all__ = ["DEMONSTRATIONS", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "demonstration_for"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demonstration:
+class Demonstration(Section):
     """The opening sentences for the checkpoints of one recipe; "" where a page has no use for one."""
 
     order: str = ""  # Positional encoding: the translation changes without positions
@@ -30,79 +41,32 @@ class Demonstration:
 
 
 WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # the same network, with attention and without
-CAPTIONS_EN_DE = N_("multi30k-en-de has read only captions of photos. Which words does it leave out or invent?")
-CAPTIONS_DE_EN = N_(
-    "multi30k-de-en-words has read only captions of photos. What does it write for a sentence that is not a caption?"
-)
-ONE_VECTOR = N_(
-    "The same network with attention and without. Without attention, one vector must hold the whole sentence. Look for "
-    "the hat, the book and the dog in both translations."
-)
-WORD_ORDER = N_("The same sentence in two languages. Where are the verb and the time in each?")
-
-DEMONSTRATIONS: Mapping[str, Demonstration] = {
-    "everyday-en-de": Demonstration(
-        order="The boy loves the girl.",
-        reordered="The girl loves the boy.",
-        heads="My father is cooking and my mother is reading a newspaper.",
-        receiver="Where is the hotel?",
-        donor="Where is the school?",
-        compared="My sister bought a new car last week.",
-        look_for=CAPTIONS_EN_DE,
+LOOK_FOR = {
+    "captions-en-de": N_("multi30k-en-de has read only captions of photos. Which words does it leave out or invent?"),
+    "captions-de-en": N_(
+        "multi30k-de-en-words has read only captions of photos. "
+        "What does it write for a sentence that is not a caption?"
     ),
-    "everyday-de-en": Demonstration(
-        order="Die Katze beobachtet die Frau.",
-        reordered="Die Frau beobachtet die Katze.",
-        heads="Gestern habe ich ein rotes Auto gekauft.",
-        receiver="Das ist mein Hund.",
-        donor="Das ist dein Hund.",
-        compared="Ich weiß nicht, wo sie wohnt.",
-        look_for=CAPTIONS_DE_EN,
+    "one-vector": N_(
+        "The same network with attention and without. Without attention, one vector must hold the whole sentence. "
+        "Look for the hat, the book and the dog in both translations."
     ),
-    "everyday-en-zh": Demonstration(
-        order="The boy loves the girl.",
-        reordered="The girl loves the boy.",
-        heads="My father is cooking and my mother is reading a newspaper.",
-        receiver="Where is the station?",
-        donor="When is the train?",
-        compared="My sister bought a new car last week.",
-        look_for=WORD_ORDER,
-    ),
-    "everyday-zh-en": Demonstration(
-        order="我等他。",
-        reordered="他等我。",
-        heads="她写的信很长。",
-        receiver="今天很热。",
-        donor="今天很冷。",
-        compared="下一班火车几点开？",
-    ),
-    "multi30k-en-de": Demonstration(
-        order="The mother calls the child.",
-        reordered="The child calls the mother.",
-        heads="The woman gives the man a book.",
-        receiver="A man is holding a dog.",
-        donor="A man is holding a baby.",
-        compared="My sister bought a new car last week.",
-        look_for=CAPTIONS_EN_DE,
-    ),
-    "multi30k-de-en-words": Demonstration(
-        order="Die Frau sieht das Mädchen.",
-        reordered="Das Mädchen sieht die Frau.",
-        heads="Ein Mädchen schiebt einen Jungen auf einer Schaukel an.",
-        receiver="Ein Mann sitzt auf einem Stuhl.",
-        donor="Ein Mann sitzt auf einer Bank.",
-        compared="Ich weiß nicht, wo sie wohnt.",
-        look_for=CAPTIONS_DE_EN,
-    ),
-    **dict.fromkeys(
-        (WITH_ATTENTION, WITHOUT_ATTENTION),
-        Demonstration(
-            heads="Ein brauner Hund rennt durch den Schnee.",
-            compared="Eine Frau mit einem blauen Hut liest auf einer Bank im Park ein Buch, während ihr Hund schläft.",
-            look_for=ONE_VECTOR,
-        ),
-    ),
+    "word-order": N_("The same sentence in two languages. Where are the verb and the time in each?"),
 }
+
+
+def read_demonstrations() -> Mapping[str, Demonstration]:
+    """Recipe → its opening sentences.
+
+    Raises:
+        ValueError: the file contradicts `Demonstration`. The message names what is wrong.
+    """
+    read = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    marked = ({**one, "look_for": LOOK_FOR[one["look_for"]]} if "look_for" in one else one for one in read.values())
+    return dict(zip(read, map(Demonstration.from_dict, marked), strict=True))
+
+
+DEMONSTRATIONS = read_demonstrations()
 
 
 def demonstration_for(config: AnyConfig) -> Demonstration:

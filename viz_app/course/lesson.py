@@ -1,12 +1,15 @@
 """What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from model.config.section import Section
 from viz_app.course.situation import Situation
 
 __all__ = [
+    "ESTIMATES",
+    "FORMS",
     "Action",
     "Answer",
     "AnswerForm",
@@ -16,36 +19,42 @@ __all__ = [
     "OneOf",
     "OneToken",
     "Step",
+    "Values",
     "Verdict",
     "Word",
+    "chosen",
+    "estimated",
 ]
 
+Value = str | int | float
+Values = dict[str, Value]
+ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
 Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
 
 
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(Section):
     """The visitor chooses one of these options. Markdown words them."""
 
     options: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class OneToken:
+class OneToken(Section):
     """The visitor chooses a token of this run. The answer is its index, as a number."""
 
     side: Literal["reads", "writes"]
 
 
 @dataclass(frozen=True)
-class OneHead:
+class OneHead(Section):
     """The visitor chooses a head of this kind of attention. The answer is (layer, head), from 0."""
 
     kind: str
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Section):
     """The visitor estimates a number."""
 
     low: float
@@ -54,18 +63,27 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(Section):
     """The visitor types a word or a sentence."""
 
     longest: int = 200  # characters
 
 
 @dataclass(frozen=True)
-class Action:
+class Action(Section):
     """The visitor acts on the page, which is visible from the beginning. There is no answer to type."""
 
 
 AnswerForm = OneOf | OneToken | OneHead | Number | Word | Action
+# As the data of a lesson names them, in its file and in a published page.
+FORMS: Mapping[str, type[AnswerForm]] = {
+    "one_of": OneOf,
+    "one_token": OneToken,
+    "one_head": OneHead,
+    "number": Number,
+    "word": Word,
+    "action": Action,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +99,37 @@ class Verdict:
 
     right: bool
     outcome: str
-    values: Mapping[str, str | int | float] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+def chosen(answer: Answer, right: Collection[str], **values: Value) -> Verdict:
+    """The verdict on a chosen option: "right", or "wrong".
+
+    Args:
+        answer: The name of the option.
+        right: The names of all options that are right in this run.
+        values: For the text of the outcome.
+    """
+    found = answer in right
+    return Verdict(right=found, outcome="right" if found else "wrong", values=values)
+
+
+def estimated(answer: Answer, true: float, *, within: float, **values: Value) -> Verdict:
+    """The verdict on an estimated number: "right", "too-low" or "too-high".
+
+    Args:
+        answer: The number.
+        true: The number of this run.
+        within: How far a right answer may be from it.
+        values: For the text of the outcome, besides `answer`.
+    """
+    number = float(str(answer))
+    outcome = "right" if abs(number - true) <= within else "too-low" if number < true else "too-high"
+    return Verdict(right=outcome == "right", outcome=outcome, values={"answer": number, **values})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Section):
     """One step of a lesson.
 
     Attributes:
@@ -93,7 +137,8 @@ class Step:
         page: The page that it opens, a name in `PAGES`.
         choices: What the page shows, as a link writes it.
         answer: How the visitor answers. Except for an `Action`, the page is hidden until the visitor has answered.
-        check: Compares the answer with the visitor's run.
+        compare: Compares the answer with the visitor's run.
+        parameters: What `compare` needs besides: the numbers and words that decide.
         outcomes: The names of all verdicts that the check can give. Markdown words each of them.
         target: The key of the control or the picture that the step is about.
         any_sentence: Whether the step also works with the visitor's own sentence.
@@ -106,18 +151,23 @@ class Step:
     page: str
     choices: Mapping[str, str]
     answer: AnswerForm
-    check: Callable[[Situation, Answer], Verdict]
+    compare: Callable[..., Verdict]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     outcomes: tuple[str, ...] = ("right", "wrong")
     target: str = ""
     any_sentence: bool = True
     puzzle: bool = False
-    offers: tuple[Mapping[str, str], ...] = ()
+    offers: tuple[dict[str, str], ...] = ()
     points_at: Literal["", "writes", "map"] = ""
 
     @property
     def predicts(self) -> bool:
         """Whether the visitor answers before the page appears."""
         return not isinstance(self.answer, Action)
+
+    def check(self, situation: Situation, answer: Answer) -> Verdict:
+        """What the visitor's run says about an answer."""
+        return self.compare(situation, answer, **self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.config.search import SearchConfig
 from model.inference.run import UNTOUCHED, Forced, Run
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import result_of
 
-__all__ = ["Situation"]
+__all__ = ["Situation", "run_of", "search_of", "whole_number"]
+
+BEAM_SIZE = 5  # the default of the pages
 
 
 @dataclass(frozen=True)
@@ -39,3 +42,31 @@ class Situation:
     def usual(self) -> Translation:
         """The translation of the same text without any change."""
         return result_of(self.key, Run(text=self.text))
+
+
+def whole_number(situation: Situation, name: str, default: int) -> int:
+    """A choice that is a whole number."""
+    return int(situation.choices.get(name, "") or default)
+
+
+def search_of(situation: Situation) -> SearchConfig:
+    """The chosen search: greedy search, beam search or sampling with its settings."""
+    method = situation.choices.get("method")
+    if method == "beam":
+        return SearchConfig(method="beam", beam_size=whole_number(situation, "beam_size", BEAM_SIZE))
+    if method != "sample":
+        return SearchConfig()
+    return SearchConfig(
+        method="sample",
+        temperature=float(situation.choices.get("temperature", "1")),
+        top_k=whole_number(situation, "top_k", 0),
+        top_p=float(situation.choices.get("top_p", "1")),
+        seed=whole_number(situation, "seed", 0),
+    )
+
+
+def run_of(situation: Situation) -> Run:
+    """The run that the page shows. Words are forced only into a greedy search."""
+    search = search_of(situation)
+    forced = situation.forced if search == SearchConfig() else ()
+    return Run(text=situation.text, search=search, forced=forced)

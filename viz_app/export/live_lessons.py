@@ -4,15 +4,13 @@ A step is a part of a site if Headlight Live has its page and everything that th
 its checkpoint. The other steps are only counted.
 """
 
-import re
 from collections.abc import Collection
-from dataclasses import asdict, fields, is_dataclass
 from math import ceil
 
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.course.figures import figures_of
-from viz_app.course.lesson import AnswerForm, Lesson, Step
+from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Step
 from viz_app.export.printable import blocks, inline
 from viz_app.session.links import LIVE_PAGES
 
@@ -27,7 +25,6 @@ CHOICES: dict[str, frozenset[str] | None] = {
     **{f"batch_{language}_{i}": None for language in ("en", "de", "zh") for i in range(1, 5)},
     "position_tab": frozenset({"matrix", "waves", "sentence"}),
 }
-CAPITAL = re.compile(r"\B([A-Z])")
 
 
 def live_steps(lesson: Lesson, checkpoints: Collection[str]) -> tuple[Step, ...]:
@@ -81,14 +78,12 @@ def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
 
 def described(lesson: Lesson, step: Step) -> dict[str, object]:
     """A step as `live/course/` reads it."""
-    check = step.check
-    parameters = {one.name: getattr(check, one.name) for one in fields(check)} if is_dataclass(check) else {}
     return {
         "name": step.name,
         "page": step.page,
         "choices": {name: value for name, value in step.choices.items() if name not in ALWAYS},
         "answer": answer_form(step.answer),
-        "parameters": parameters,
+        "parameters": dict(step.parameters),
         "figures": figures(lesson),
         "target": step.target,
         "any_sentence": step.any_sentence,
@@ -101,7 +96,7 @@ def described(lesson: Lesson, step: Step) -> dict[str, object]:
 
 def answer_form(form: AnswerForm) -> dict[str, object]:
     """Such as {"form": "one_of", "options": ["more", "fewer"]}."""
-    return {"form": CAPITAL.sub(r"_\1", type(form).__name__).lower(), **asdict(form)}
+    return {"form": next(name for name, one in FORMS.items() if isinstance(form, one)), **form.to_dict()}
 
 
 def figures(lesson: Lesson) -> dict[str, int | float]:

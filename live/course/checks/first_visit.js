@@ -6,12 +6,14 @@ import { verdict } from "../verdicts.js";
 /** @type {import("../verdicts.js").Checks} */
 export const FIRST_VISIT = {
   async sentence(situation, _, { choices }) {
-    return verdict(situation.text.trim() === choices.text ? "wrong" : "right", { text: situation.text, translation: (await situation.translation()).text });
+    return verdict(situation.text.trim() === choices.text ? "wrong" : "right",
+      { text: situation.text, translation: (await situation.translation()).text });
   },
 
   /** The token that got the lowest probability. */
   async tokens(situation) {
-    const { written } = await situation.translation(), { text: token, probability = 1 } = written[largestAt(written.map((one) => -(one.probability ?? 1)))];
+    const { written } = await situation.translation();
+    const { text: token, probability = 1 } = written[largestAt(written.map((one) => -(one.probability ?? 1)))];
     return verdict("right", { token, probability });
   },
 
@@ -23,8 +25,10 @@ export const FIRST_VISIT = {
 
   /** The key with the largest weight of the first query, in the head that is open. */
   async map(situation) {
-    const { written, source, maps: { cross } } = await situation.translation(), numbers = [situation.choices.layer, situation.choices.head].map(Number);
-    const [layer, head] = numbers.every(Number.isInteger) ? numbers : [cross.shape[0], 1], row = mapRows(cross, layer - 1, head - 1)[0], key = largestAt(row);
+    const { written, source, maps: { cross } } = await situation.translation();
+    const numbers = [situation.choices.layer, situation.choices.head].map(Number);
+    const [layer, head] = numbers.every(Number.isInteger) ? numbers : [cross.shape[0], 1];
+    const row = mapRows(cross, layer - 1, head - 1)[0], key = largestAt(row);
     return verdict("right", { query: written[0].text, key: source[key].text, weight: row[key] });
   },
 

@@ -12,7 +12,7 @@ from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
 from viz_app.session.choice_forms import FORMS
 
-__all__ = ["answered", "check_form", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
+__all__ = ["answered", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
 
 
 def step_of(lesson: Lesson, name: str) -> Step:
@@ -48,20 +48,6 @@ def outcomes(lesson: Lesson, name: str) -> dict[str, Verdict]:
     form = step_of(lesson, name).answer
     assert isinstance(form, OneOf)
     return {option: answered(lesson, name, option) for option in form.options}
-
-
-def check_form(lesson: Lesson) -> None:
-    """A lesson has five to eight steps, then three puzzles, and a text for each step and each option."""
-    texts = lesson_text(lesson.name, "en").steps
-    assert [step.name for step in lesson.steps] == [*texts]
-    puzzles = [step.puzzle for step in lesson.steps]
-    assert puzzles[-3:] == [True] * 3
-    assert not any(puzzles[:-3])
-    assert 5 <= len(puzzles) - 3 <= 8
-    for step in lesson.steps:
-        options = step.answer.options if isinstance(step.answer, OneOf) else ()
-        assert (*texts[step.name].options,) == options
-        assert {*texts[step.name].outcomes} == {*step.outcomes}, step.name
 
 
 def margin(translation: Translation) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.viz_app.course.lesson_runs import answered, check_form, margin, outcomes, situation_of, step_of
+from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
 from viz_app.course.lessons.masks_and_decoding import LESSON
 
 EMPTY = {"batch_en_3": "", "batch_en_4": ""}
@@ -15,10 +15,6 @@ def right_options(name: str) -> set[str]:
 def numbers(name: str, option: str) -> dict[str, float]:
     values = answered(LESSON, name, option).values
     return {key: float(value) for key, value in values.items() if isinstance(value, float)}
-
-
-def test_the_lesson_is_complete() -> None:
-    check_form(LESSON)
 
 
 def test_a_short_sentence_is_mostly_padding() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from model.inference.run import Run
-from tests.viz_app.course.lesson_runs import answered, check_form, margin, outcomes, situation_of, step_of
+from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
 from viz_app.course.lessons.positions import LESSON, WITHOUT_POSITIONS
 from viz_app.services.results import result_of
 
@@ -13,10 +13,6 @@ ROUNDING = 1e-4  # between processors
 def blind_margin(name: str, **changed: str) -> float:
     found = situation_of(step_of(LESSON, name), **changed)
     return margin(result_of(found.key, Run(text=found.text, changes=WITHOUT_POSITIONS)))
-
-
-def test_the_lesson_is_complete() -> None:
-    check_form(LESSON)
 
 
 def test_two_orders_are_one_without_positions() -> None:

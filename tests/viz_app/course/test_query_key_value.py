@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import BUNDLED
-from tests.viz_app.course.lesson_runs import answered, check_form, outcomes, situation_of, step_of
+from tests.viz_app.course.lesson_runs import answered, outcomes, situation_of, step_of
 from tools.lesson_figures import SENTENCES, weights_hash
 from viz_app.course.figures import figures_of, measured_on
 from viz_app.course.lesson import Verdict
-from viz_app.course.lessons.query_key_value import LESSON
-from viz_app.course.rows import mean_entropies, row_of
+from viz_app.course.lessons.query_key_value import LESSON, mean_entropies, row_of
 
 TOKENS = ["The", "old", "man", "reads", "a", "book", ".", "</s>"]
 
@@ -22,10 +21,6 @@ def right_options(name: str) -> set[str]:
 
 def row_verdict(puzzle: str, kind: str, layer: int, head: int, query: int) -> Verdict:
     return answered(LESSON, puzzle, kind=kind, layer=str(layer), head=str(head), query=str(query))
-
-
-def test_the_lesson_is_complete() -> None:
-    check_form(LESSON)
 
 
 def test_a_row_sums_to_one() -> None:

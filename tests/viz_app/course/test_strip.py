@@ -52,14 +52,14 @@ FORMS = {"number": Number(0, 9, 1), "word": Word(), "head": OneHead("cross"), "t
 PROBE = Lesson(
     name="probe",
     steps=(
-        Step(name="length", page="translate", choices=PLACE, answer=OneOf(("short", "long")), check=length),
-        *(Step(name=name, page="translate", choices=PLACE, answer=form, check=echo) for name, form in FORMS.items()),
+        Step(name="length", page="translate", choices=PLACE, answer=OneOf(("short", "long")), compare=length),
+        *(Step(name=name, page="translate", choices=PLACE, answer=form, compare=echo) for name, form in FORMS.items()),
         Step(
             name="silence",
             page="heads",
             choices=PLACE,
             answer=Action(),
-            check=silenced,
+            compare=silenced,
             target="head_board",
             any_sentence=False,
             puzzle=True,
@@ -204,7 +204,7 @@ def test_a_check_sees_the_run_of_the_page_with_its_languages_and_its_chat_templa
         seen.append(situation)
         return Verdict(right=True, outcome="right")
 
-    end_with(monkeypatch, page="translate", check=look)
+    end_with(monkeypatch, page="translate", compare=look)
     app = probe(
         lesson="probe.silence",
         checkpoint=checkpoint,
@@ -312,7 +312,7 @@ def test_a_step_about_pointing_is_done_after_the_visitor_has_pointed(
     def points(*_: object) -> Verdict:
         return Verdict(right=True, outcome="right", values={"tokens": 7})
 
-    end_with(monkeypatch, page="translate", check=points, points_at="map")
+    end_with(monkeypatch, page="translate", compare=points, points_at="map")
     app = probe(lesson="probe.silence")
     assert component_data(app, "lesson_store")["pointing"] == ["probe.silence", "map"]
     assert "Good: 7" not in shown(app)

@@ -2,16 +2,12 @@
 
 import pytest
 
-from tests.viz_app.course.lesson_runs import answered, check_form, outcomes
+from tests.viz_app.course.lesson_runs import answered, outcomes
 from viz_app.course.lessons.the_whole_layer import LESSON
 
 
 def right_options(name: str) -> list[str]:
     return [option for option, verdict in outcomes(LESSON, name).items() if verdict.right]
-
-
-def test_the_lesson_is_complete() -> None:
-    check_form(LESSON)
 
 
 def test_the_last_layer_of_the_encoder_adds_little() -> None:

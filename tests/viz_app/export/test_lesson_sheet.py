@@ -15,9 +15,8 @@ from viz_app.content.lesson_texts import LessonText, StepText, lesson_text, plan
 from viz_app.content.translation import in_language
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.expected import Expected, Judged, expected_answers, expected_work
-from viz_app.course.lesson import Lesson, Number, OneOf, Step, Verdict
+from viz_app.course.lesson import Lesson, Number, OneOf, Step, Verdict, estimated
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import estimated
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.export.printable import SIGNS, blocks, inline
 from viz_app.services.listing import CheckpointKey, list_one
@@ -51,7 +50,7 @@ def test_every_question_has_a_right_answer_and_every_sheet_has_all_steps(lesson:
 
 
 def probe(answer: Any, check: Callable[..., Verdict], **more: Any) -> Step:
-    return Step(name="one", page="steps", choices={}, answer=answer, check=check, **more)
+    return Step(name="one", page="steps", choices={}, answer=answer, compare=check, **more)
 
 
 @pytest.mark.parametrize(("true", "within", "wanted"), [(5.66, 0.3, ("5.4", "5.9")), (12, 0.01, ("12", "12"))])

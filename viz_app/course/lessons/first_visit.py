@@ -1,12 +1,12 @@
 """The tour of a first visit: five steps on Translate. Nothing is hidden, and nothing has to be answered."""
 
-from viz_app.course.lesson import Action, Answer, Lesson, Step, Verdict
+from viz_app.course.lesson import Answer, Values, Verdict
+from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
 
 __all__ = ["LESSON"]
 
 TEXT = "Where is the station?"
-PLACE = {"checkpoint": "everyday-en-de", "text": TEXT}
 
 
 def another_sentence(situation: Situation, _: Answer) -> Verdict:
@@ -30,7 +30,7 @@ def another_head(situation: Situation, _: Answer) -> Verdict:
     layers, heads = situation.translation.maps["cross"].shape[:2]
     layer, head = situation.choices.get("layer", str(layers)), situation.choices.get("head", "1")
     other = (layer, head) != (str(layers), "1")
-    values: dict[str, str | int | float] = {"layer": layer, "head": head, "all": layers * heads}
+    values: Values = {"layer": layer, "head": head, "all": layers * heads}
     return Verdict(right=other, outcome="right" if other else "wrong", values=values)
 
 
@@ -43,7 +43,7 @@ def strongest_cell(situation: Situation, _: Answer) -> Verdict:
         numbers = [str(maps.shape[0]), "1"]
     row = maps[int(numbers[0]) - 1, int(numbers[1]) - 1, 0]
     key = int(row.argmax())
-    values: dict[str, str | int | float] = {
+    values: Values = {
         "query": translation.written[0].text,
         "key": translation.source[key].text,
         "weight": float(row[key]),
@@ -58,32 +58,13 @@ def end_of_tour(situation: Situation, _: Answer) -> Verdict:
     return Verdict(right=other, outcome="right" if other else "wrong", values={"maps": maps})
 
 
-LESSON = Lesson(
-    name="first-visit",
-    minutes=5,
-    steps=(
-        Step(
-            name="sentence", page="translate", choices=PLACE, answer=Action(), check=another_sentence, target="set_text"
-        ),
-        Step(name="tokens", page="translate", choices=PLACE, answer=Action(), check=least_certain, points_at="writes"),
-        Step(name="heads", page="translate", choices=PLACE, answer=Action(), check=another_head, target="overview"),
-        Step(
-            name="map",
-            page="translate",
-            choices=PLACE,
-            answer=Action(),
-            check=strongest_cell,
-            outcomes=("right",),
-            target="head_map",
-            points_at="map",
-        ),
-        Step(
-            name="more",
-            page="translate",
-            choices=PLACE,
-            answer=Action(),
-            check=end_of_tour,
-            target="set_view",
-        ),
-    ),
+LESSON = read_lesson(
+    "first-visit",
+    {
+        "sentence": another_sentence,
+        "tokens": least_certain,
+        "heads": another_head,
+        "map": strongest_cell,
+        "more": end_of_tour,
+    },
 )

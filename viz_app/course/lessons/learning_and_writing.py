@@ -3,31 +3,88 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.analysis.learning import SnapshotResult
+from model.config.paths import CHECKPOINTS
 from model.config.search import SearchConfig
 from model.inference.run import Run
 from model.inference.searching import require_writing
+from model.inference.tokens import Candidate
 from model.inference.translation import Translation
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import run_of, search_of, texts
-from viz_app.course.situation import Situation
-from viz_app.course.two_models import BERT, seen_by_bert, seen_by_gpt
-from viz_app.course.verdicts import ESTIMATES, Values, chosen, estimated
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
+from viz_app.course.lesson_file import read_lesson
+from viz_app.course.situation import Situation, run_of, search_of
+from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.loading import config_of, parameter_table, translator
 from viz_app.services.results import result_of
 from viz_app.services.snapshots import snapshot_result_of
 
 __all__ = ["LESSON"]
 
-DOG, DOOR, STATION = "A brown dog is running through the snow.", "Open the door.", "Where is the station?"
-GAP = "The [MASK] near the tree are hungry."
+BERT, GPT = "tiny-bert-en", "tiny-gpt-en"
+MASK = "[MASK]"
+FloatArray = NDArray[np.float32]
 STEPS = (0, 250, 500, 1000, 2000, 5000, 10000)  # of the snapshots of multi30k-en-de
 BEAM, HOT, COOL, SEEDS = SearchConfig(method="beam"), 2.0, 0.5, range(10)
 MILLION = 1e6
 GPT2 = {"vocabulary": 50_257, "positions": 1_024, "width": 768, "layers": 12}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a model looks at when it chooses one word, and the head that looks most at the token before.
+
+    Attributes:
+        guess: Its most probable token.
+        keys: How many tokens have a weight above 0 in some head.
+        later: Whether a token after the word is among them.
+        place: The layer and the head, from 1.
+        weight: The mean weight of this head on the token before each query.
+    """
+
+    guess: Candidate
+    keys: int
+    later: bool
+    place: tuple[int, int]
+    weight: float
+
+
+def seen_by_bert(text: str) -> Seen | None:
+    """What BERT looks at to fill the first gap of a text; None if there is no gap."""
+    read = result_of(key_of(BERT), Run(text=text))
+    gap = next((place for place, token in enumerate(read.source) if token.candidates), None)
+    return None if gap is None else seen(read, "encoder", gap, read.source[gap].candidates[0])
+
+
+def seen_by_gpt(text: str) -> Seen | None:
+    """What GPT looks at to continue the part of a text before the first gap; None if this part is empty."""
+    before = text.partition(MASK)[0].strip()
+    if not before:
+        return None
+    run = result_of(key_of(GPT), Run(text=before))
+    return seen(run, "decoder", run.prompt_length, run.written[run.prompt_length].candidates[0])
+
+
+def key_of(name: str) -> CheckpointKey:
+    return list_one(CHECKPOINTS / name).key
+
+
+def seen(run: Translation, kind: str, query: int, guess: Candidate) -> Seen:
+    maps = run.maps[kind]
+    looked_at: NDArray[np.bool_] = np.any(maps[:, :, query] > 0, axis=(0, 1))  # (S,)
+    back: FloatArray = np.diagonal(maps, offset=-1, axis1=2, axis2=3).mean(axis=-1)  # (L, H)
+    layer, head = np.unravel_index(int(back.argmax()), back.shape)
+    return Seen(
+        guess=guess,
+        keys=int(looked_at.sum()),
+        later=bool(looked_at[query + 1 :].any()),
+        place=(int(layer) + 1, int(head) + 1),
+        weight=float(back.max()),
+    )
 
 
 def result_after(situation: Situation, step: int) -> SnapshotResult:
@@ -192,120 +249,19 @@ def better_than_greedy(situation: Situation, _: Answer) -> Verdict:
     return Verdict(right=better, outcome=outcome, values=values)
 
 
-def learning(**more: str) -> dict[str, str]:
-    return {"checkpoint": "multi30k-en-de", "text": DOG, "kind": "cross", **more}
-
-
-def writing(text: str, method: str, **more: str) -> dict[str, str]:
-    return {"checkpoint": "everyday-en-de", "text": text, "method": method, **more}
-
-
-LESSON = Lesson(
-    name="learning-and-writing",
-    steps=(
-        Step(
-            name="before-training",
-            page="learning",
-            choices=learning(snapshot="0"),
-            answer=OneOf(("nothing", "mixed", "repeats")),
-            check=before_training,
-            target="training_view",
-        ),
-        Step(
-            name="first-loss",
-            page="learning",
-            choices=learning(snapshot="0"),
-            answer=Number(0, 20, 0.1),
-            check=loss_before_training,
-            outcomes=ESTIMATES,
-            target="training_view",
-        ),
-        Step(
-            name="what-comes-first",
-            page="learning",
-            choices=learning(snapshot="1000"),
-            answer=OneOf(("previous", "alignment", "together")),
-            check=which_comes_first,
-            target="training_view",
-        ),
-        Step(
-            name="greedy-or-beam",
-            page="steps",
-            choices=writing(DOOR, "greedy", steps_view="beam", beam_size="5"),
-            answer=OneOf(("same", "better", "worse")),
-            check=greedy_or_beam,
-            target="steps_view",
-        ),
-        Step(
-            name="hot",
-            page="translate",
-            choices=writing(STATION, "sample", temperature="2.0", seed="0"),
-            answer=Number(0, 10, 1),
-            check=hot_and_cool,
-            outcomes=ESTIMATES,
-            target="text",
-        ),
-        Step(
-            name="count-here",
-            page="checkpoints",
-            choices=writing(STATION, "greedy", checkpoint_tab="parameters"),
-            answer=Number(0, 100, 0.1),
-            check=count_here,
-            outcomes=ESTIMATES,
-            target="parameters",
-            any_sentence=False,
-        ),
-        Step(
-            name="count-gpt2",
-            page="checkpoints",
-            choices=writing(STATION, "greedy", checkpoint_tab="parameters"),
-            answer=Number(0, 2000, 1),
-            check=count_gpt2,
-            outcomes=ESTIMATES,
-            target="parameters",
-            any_sentence=False,
-        ),
-        Step(
-            name="gpt-and-bert",
-            page="translate",
-            choices={"checkpoint": BERT, "text": GAP, "kind": "encoder"},
-            answer=OneOf(("both", "bert", "gpt", "none")),
-            check=gpt_and_bert,
-            outcomes=("right", "wrong", "no-gap"),
-            target="overview",
-        ),
-        Step(
-            name="puzzle-like-greedy",
-            page="translate",
-            choices=writing(DOG, "sample", temperature="2.0", seed="0"),
-            answer=Action(),
-            check=samples_like_greedy,
-            outcomes=("right", "differs", "other-search"),
-            target="text",
-            puzzle=True,
-        ),
-        Step(
-            name="puzzle-beam",
-            page="translate",
-            choices=writing(STATION, "beam", beam_size="5"),
-            answer=Action(),
-            check=beam_differs,
-            outcomes=("right", "same", "other-search"),
-            target="text",
-            any_sentence=False,
-            puzzle=True,
-            offers=texts("The cat is black.", "Open the door.", "Please help me.", "Excuse me."),
-        ),
-        Step(
-            name="puzzle-better",
-            page="translate",
-            choices=writing(DOOR, "sample", temperature="1.0", seed="0"),
-            answer=Action(),
-            check=better_than_greedy,
-            outcomes=("right", "same", "less", "other-search"),
-            target="text",
-            any_sentence=False,
-            puzzle=True,
-        ),
-    ),
+LESSON = read_lesson(
+    "learning-and-writing",
+    {
+        "before-training": before_training,
+        "first-loss": loss_before_training,
+        "what-comes-first": which_comes_first,
+        "greedy-or-beam": greedy_or_beam,
+        "hot": hot_and_cool,
+        "count-here": count_here,
+        "count-gpt2": count_gpt2,
+        "gpt-and-bert": gpt_and_bert,
+        "puzzle-like-greedy": samples_like_greedy,
+        "puzzle-beam": beam_differs,
+        "puzzle-better": better_than_greedy,
+    },
 )

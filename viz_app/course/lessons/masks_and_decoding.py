@@ -1,24 +1,17 @@
 """Lesson 4: masks and decoding. What a mask excludes, what leaks without it, and what a forced word changes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from model.inference.translation import Translation
 from viz_app.content.examples import BATCHES
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import whole_number
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
+from viz_app.course.lesson_file import read_lesson
+from viz_app.course.situation import Situation, whole_number
 from viz_app.course.words import word_list
 from viz_app.services.padded_batches import batch_of, bug_of
 
 __all__ = ["LESSON"]
 
-Values = dict[str, str | int | float]
-GARDEN, CAR = "The dog is in the garden.", "My sister bought a new car last week."
-TIME = "I have no time today."
-KAUFTE, IST = "2.5396", "0.1565"  # position.token of everyday-en-de
 CHANGED = 1e-4  # rounding is smaller, in a weight and in nats
 
 
@@ -150,170 +143,49 @@ def verb_first(situation: Situation, _: Answer) -> Verdict:
     return Verdict(right=right, outcome="right" if right else "same-order", values=values)
 
 
-@dataclass(frozen=True)
-class NothingToLeak:
+def nothing_to_leak(situation: Situation, _: Answer, *, least: int) -> Verdict:
     """Different sentences in one batch, for which a missing padding mask changes nothing."""
-
-    least: int
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        texts = texts_of(situation)
-        if len({*texts}) < self.least:
-            return Verdict(right=False, outcome="few", values={"count": len({*texts}), "least": self.least})
-        report = bug_of(situation.key, texts, "padding")
-        lengths = batch_of(situation.key, texts).source_real.sum(axis=1)
-        leaked = max(float(report.leaked[kind].max()) for kind in ("encoder", "cross"))
-        values: Values = {"leaked": leaked, "lengths": ", ".join(map(str, lengths))}
-        right = leaked < CHANGED
-        return Verdict(right=right, outcome="right" if right else "leaks", values=values)
+    texts = texts_of(situation)
+    if len({*texts}) < least:
+        return Verdict(right=False, outcome="few", values={"count": len({*texts}), "least": least})
+    report = bug_of(situation.key, texts, "padding")
+    lengths = batch_of(situation.key, texts).source_real.sum(axis=1)
+    leaked = max(float(report.leaked[kind].max()) for kind in ("encoder", "cross"))
+    values: Values = {"leaked": leaked, "lengths": ", ".join(map(str, lengths))}
+    right = leaked < CHANGED
+    return Verdict(right=right, outcome="right" if right else "leaks", values=values)
 
 
-@dataclass(frozen=True)
-class HiddenMistake:
+def hidden_mistake(situation: Situation, _: Answer, *, least: float) -> Verdict:
     """A mistake with much weight on masked keys, and yet the usual translation."""
-
-    least: float
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        texts, row, name = texts_of(situation), row_of(situation), situation.choices.get("bug", "fill")
-        right, wrong = (bug_of(situation.key, texts, bug) for bug in ("", name))
-        leaked = max(float(shares[row]) for shares in wrong.leaked.values())
-        values: Values = {
-            "sentence": texts[row],
-            "leaked": leaked,
-            "least": self.least,
-            "correct": right.texts[row],
-            "wrong": wrong.texts[row],
-        }
-        same = right.texts[row] == wrong.texts[row]
-        outcome = "noticed" if not same else "right" if leaked >= self.least else "no-leak"
-        return Verdict(right=outcome == "right", outcome=outcome, values=values)
-
-
-def batch(*texts: str) -> dict[str, str]:
-    return {f"batch_en_{number}": text for number, text in enumerate(texts, start=1)}
-
-
-def on_masks(tab: str, **more: str) -> dict[str, str]:
-    return {
-        "checkpoint": "everyday-en-de",
-        "text": BATCHES["en"][0],
-        "mask_tab": tab,
-        "sentence": "1",
-        **batch(*BATCHES["en"]),
-        **more,
+    texts, row, name = texts_of(situation), row_of(situation), situation.choices.get("bug", "fill")
+    right, wrong = (bug_of(situation.key, texts, bug) for bug in ("", name))
+    leaked = max(float(shares[row]) for shares in wrong.leaked.values())
+    values: Values = {
+        "sentence": texts[row],
+        "leaked": leaked,
+        "least": least,
+        "correct": right.texts[row],
+        "wrong": wrong.texts[row],
     }
+    same = right.texts[row] == wrong.texts[row]
+    outcome = "noticed" if not same else "right" if leaked >= least else "no-leak"
+    return Verdict(right=outcome == "right", outcome=outcome, values=values)
 
 
-def on_steps(text: str, **more: str) -> dict[str, str]:
-    return {"checkpoint": "everyday-en-de", "text": text, "steps_view": "greedy", "steps_kind": "decoder", **more}
-
-
-NUMBER = ("right", "too-low", "too-high")
-
-LESSON = Lesson(
-    name="masks-and-decoding",
-    steps=(
-        Step(
-            name="padding",
-            page="masks",
-            choices=on_masks("right"),
-            answer=Number(0, 100, 1),
-            check=padding_share,
-            outcomes=NUMBER,
-            target="set_batch",
-        ),
-        Step(
-            name="right-mask",
-            page="masks",
-            choices=on_masks("right", mask_kind="decoder"),
-            answer=OneOf(("zero", "little", "much")),
-            check=weight_on_masked,
-            target="stage_weights",
-        ),
-        Step(
-            name="tiny-fill",
-            page="masks",
-            choices=on_masks("bugs", bug="fill", mask_kind="decoder"),
-            answer=Number(0, 100, 1),
-            check=leak_of_fill,
-            outcomes=NUMBER,
-            target="bug_fill",
-        ),
-        Step(
-            name="alone-or-together",
-            page="masks",
-            choices=on_masks("bugs", bug="padding", mask_kind="encoder"),
-            answer=OneOf(("same", "changed")),
-            check=depends_on_batch,
-            target="bug_padding",
-        ),
-        Step(
-            name="read-so-far",
-            page="steps",
-            choices=on_steps(GARDEN, step="3"),
-            answer=Number(1, 10, 1),
-            check=keys_of_step,
-            outcomes=NUMBER,
-            target="stepper",
-        ),
-        Step(
-            name="no-future",
-            page="masks",
-            choices=on_masks("bugs", bug="inverted", mask_kind="decoder", sentence="3"),
-            answer=OneOf(("no", "yes")),
-            check=effect_of_future,
-            target="bug_inverted",
-        ),
-        Step(
-            name="forced-word",
-            page="steps",
-            choices=on_steps(CAR, forced=KAUFTE),
-            answer=OneOf(("none", "later", "all")),
-            check=changed_rows,
-            target="stepper",
-        ),
-        Step(
-            name="question-mark",
-            page="steps",
-            choices=on_steps(GARDEN, forced=IST),
-            answer=OneOf(("question", "stop", "none")),
-            check=mark_at_the_end,
-            target="stepper",
-        ),
-        Step(
-            name="puzzle-verb-first",
-            page="steps",
-            choices=on_steps(TIME),
-            answer=Action(),
-            check=verb_first,
-            outcomes=("right", "none", "too-many", "unchanged", "same-order"),
-            target="stepper",
-            puzzle=True,
-        ),
-        Step(
-            name="puzzle-no-leak",
-            page="masks",
-            choices=on_masks("bugs", bug="padding", mask_kind="encoder"),
-            answer=Action(),
-            check=NothingToLeak(least=2),
-            outcomes=("right", "few", "leaks"),
-            target="set_masks",
-            puzzle=True,
-            offers=(
-                batch("I am tired.", "Where is the station?", "Open the door.", "The cat is black."),
-                batch("Where is the station?", "The dog sleeps.", "Open the door.", "Close the window."),
-            ),
-        ),
-        Step(
-            name="puzzle-hidden",
-            page="masks",
-            choices=on_masks("bugs", bug="fill", mask_kind="decoder"),
-            answer=Action(),
-            check=HiddenMistake(least=0.1),
-            outcomes=("right", "noticed", "no-leak"),
-            target="bug",
-            puzzle=True,
-        ),
-    ),
+LESSON = read_lesson(
+    "masks-and-decoding",
+    {
+        "padding": padding_share,
+        "right-mask": weight_on_masked,
+        "tiny-fill": leak_of_fill,
+        "alone-or-together": depends_on_batch,
+        "read-so-far": keys_of_step,
+        "no-future": effect_of_future,
+        "forced-word": changed_rows,
+        "question-mark": mark_at_the_end,
+        "puzzle-verb-first": verb_first,
+        "puzzle-no-leak": nothing_to_leak,
+        "puzzle-hidden": hidden_mistake,
+    },
 )

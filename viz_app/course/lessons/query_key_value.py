@@ -3,21 +3,78 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.analysis.statistics import entropy
 from model.inference.run import Run
 from viz_app.course.figures import figures_of
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
-from viz_app.course.rows import mean_entropies, row_of
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
-from viz_app.services.head_analyses import value_norms_of
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
+from viz_app.course.lesson_file import read_lesson
+from viz_app.course.situation import Situation, whole_number
+from viz_app.services.head_analyses import anatomy_of, value_norms_of
+from viz_app.services.loading import config_of
 
 __all__ = ["LESSON"]
 
-Values = dict[str, str | int | float]
-SENTENCE = "The old man reads a book."
 E_PER_UNIT = float(np.e)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One query of one head: the row of the map that the page takes apart."""
+
+    kind: str
+    layer: int  # layer, head and query count from 0
+    head: int
+    query: int
+    parts: Anatomy
+    query_token: str
+    keys: tuple[str, ...]  # S
+
+    def derived(self, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
+        return derive(self.parts, self.head, self.query, scale=scale, temperature=temperature)
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """The keys that are not masked, (S,)."""
+        return np.asarray(self.parts.allowed[self.query])
+
+    @property
+    def place(self) -> Values:
+        return {"layer": self.layer + 1, "head": self.head + 1, "query": self.query_token}
+
+
+def row_of(situation: Situation) -> Row:
+    """The row that the page shows, with the page's own defaults."""
+    kind = situation.choices.get("kind", "cross")
+    layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
+    translation, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
+    queries, keys = translation.tokens_of(kind)
+    query = min(int(situation.choices.get("query", "2")), len(queries) - 1)
+    return Row(
+        kind=kind,
+        layer=layer,
+        head=whole_number(situation, "head", 1) - 1,
+        query=query,
+        parts=parts,
+        query_token=queries[query].text,
+        keys=tuple(token.text for token in keys),
+    )
+
+
+def mean_entropies(situation: Situation) -> tuple[float, float]:
+    """The mean entropy of all rows of all heads, in nats: as the model computes them, and without the division."""
+    found: tuple[list[float], list[float]] = ([], [])
+    model = config_of(situation.key).model
+    for kind in model.kinds:
+        for layer in range(model.num_layers(kind)):
+            _, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
+            heads, queries = parts.queries.shape[:2]
+            for scale, rows in zip((True, False), found, strict=True):
+                weights = [derive(parts, h, q, scale=scale).weights for h in range(heads) for q in range(queries)]
+                rows += entropy(np.stack(weights)).tolist()
+    return float(np.mean(found[0])), float(np.mean(found[1]))
 
 
 def token_number(answer: Answer) -> int:
@@ -147,177 +204,75 @@ def adds_most(situation: Situation, answer: Answer) -> Verdict:
     )
 
 
-@dataclass(frozen=True)
-class CertainRow:
+def certain_row(situation: Situation, _: Answer, *, least: float) -> Verdict:
     """A row in which one key has nearly all the weight, although the query may attend to several."""
-
-    least: float
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        row = row_of(situation)
-        weights = row.parts.weights[row.head, row.query]
-        best = int(weights.argmax())
-        values: Values = {"key": row.keys[best], "weight": float(weights[best]), "least": self.least, **row.place}
-        if int(row.allowed.sum()) < 2:
-            return Verdict(right=False, outcome="only", values=values)
-        right = float(weights[best]) >= self.least
-        return Verdict(right=right, outcome="right" if right else "spread", values=values)
+    row = row_of(situation)
+    weights = row.parts.weights[row.head, row.query]
+    best = int(weights.argmax())
+    values: Values = {"key": row.keys[best], "weight": float(weights[best]), "least": least, **row.place}
+    if int(row.allowed.sum()) < 2:
+        return Verdict(right=False, outcome="only", values=values)
+    right = float(weights[best]) >= least
+    return Verdict(right=right, outcome="right" if right else "spread", values=values)
 
 
-@dataclass(frozen=True)
-class SameWithTemperature:
+def same_with_temperature(situation: Situation, _: Answer, *, within: float) -> Verdict:
     """The division stays on, and the temperature gives nearly the weights that the row has without the division."""
-
-    within: float
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        row = row_of(situation)
-        temperature = float(situation.choices.get("head_temperature", "1"))
-        wanted = row.derived(scale=False).weights
-        difference = float(np.abs(row.derived(temperature=temperature).weights - wanted).max())
-        spread = float(entropy(wanted[None])[0])
-        values: Values = {
-            "temperature": f"{temperature:g}",
-            "difference": difference,
-            "within": self.within,
-            "best": row.parts.scaling,
-            "spread": spread,
-        }
-        if situation.choices.get("scaled", "true") == "false":
-            return Verdict(right=False, outcome="switched-off", values=values)
-        if spread < 0.1:
-            return Verdict(right=False, outcome="no-spread", values=values)
-        if difference < self.within:
-            return Verdict(right=True, outcome="right", values=values)
-        now = float(entropy(row.derived(temperature=temperature).weights[None])[0])
-        return Verdict(right=False, outcome="flat" if now > spread else "sharp", values={**values, "now": now})
+    row = row_of(situation)
+    temperature = float(situation.choices.get("head_temperature", "1"))
+    wanted = row.derived(scale=False).weights
+    difference = float(np.abs(row.derived(temperature=temperature).weights - wanted).max())
+    spread = float(entropy(wanted[None])[0])
+    values: Values = {
+        "temperature": f"{temperature:g}",
+        "difference": difference,
+        "within": within,
+        "best": row.parts.scaling,
+        "spread": spread,
+    }
+    if situation.choices.get("scaled", "true") == "false":
+        return Verdict(right=False, outcome="switched-off", values=values)
+    if spread < 0.1:
+        return Verdict(right=False, outcome="no-spread", values=values)
+    if difference < within:
+        return Verdict(right=True, outcome="right", values=values)
+    now = float(entropy(row.derived(temperature=temperature).weights[None])[0])
+    return Verdict(right=False, outcome="flat" if now > spread else "sharp", values={**values, "now": now})
 
 
-@dataclass(frozen=True)
-class BestKeyIsMasked:
+def best_key_is_masked(situation: Situation, _: Answer, *, least: float) -> Verdict:
     """A row in which a masked key has a larger product than all keys that the query may attend to."""
-
-    ahead: float
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        row = row_of(situation)
-        if row.allowed.all():
-            return Verdict(right=False, outcome="nothing-masked", values=row.place)
-        dots = row.derived().dots
-        masked, open_ = (int(np.where(cells, dots, -np.inf).argmax()) for cells in (~row.allowed, row.allowed))
-        ahead = float(dots[masked] - dots[open_])
-        values: Values = {
-            "masked": row.keys[masked],
-            "masked_product": float(dots[masked]),
-            "open": row.keys[open_],
-            "open_product": float(dots[open_]),
-            "ahead": ahead,
-            "least": self.ahead,
-            **row.place,
-        }
-        outcome = "right" if ahead >= self.ahead else "little" if ahead > 0 else "behind"
-        return Verdict(right=outcome == "right", outcome=outcome, values=values)
+    row = row_of(situation)
+    if row.allowed.all():
+        return Verdict(right=False, outcome="nothing-masked", values=row.place)
+    dots = row.derived().dots
+    masked, open_ = (int(np.where(cells, dots, -np.inf).argmax()) for cells in (~row.allowed, row.allowed))
+    ahead = float(dots[masked] - dots[open_])
+    values: Values = {
+        "masked": row.keys[masked],
+        "masked_product": float(dots[masked]),
+        "open": row.keys[open_],
+        "open_product": float(dots[open_]),
+        "ahead": ahead,
+        "least": least,
+        **row.place,
+    }
+    outcome = "right" if ahead >= least else "little" if ahead > 0 else "behind"
+    return Verdict(right=outcome == "right", outcome=outcome, values=values)
 
 
-def row_choices(kind: str, layer: int, head: int, query: int) -> dict[str, str]:
-    """A row on the page Inside. Layer and head count from 1, the query from 0, as in a link."""
-    place = {"kind": kind, "layer": str(layer), "head": str(head), "query": str(query)}
-    return {"checkpoint": "everyday-en-de", "text": SENTENCE, "inside_tab": "head", "scaled": "true", **place}
-
-
-BOOK, MAN, READS = row_choices("cross", 3, 3, 5), row_choices("cross", 2, 4, 2), row_choices("cross", 2, 4, 3)
-NUMBER = ("right", "too-low", "too-high")
-
-LESSON = Lesson(
-    name="query-key-value",
-    steps=(
-        Step(
-            name="row",
-            page="inside",
-            choices=BOOK,
-            answer=OneOf(("one", "keys", "any")),
-            check=sums_to_one,
-            target="set_one_head",
-        ),
-        Step(
-            name="best-key",
-            page="inside",
-            choices=BOOK,
-            answer=OneToken("reads"),
-            check=fits_best,
-            target="products",
-        ),
-        Step(
-            name="divide",
-            page="inside",
-            choices=BOOK,
-            answer=Number(1, 40, 0.1),
-            check=divisor,
-            outcomes=(*NUMBER, "width"),
-            target="scaled",
-        ),
-        Step(
-            name="softmax",
-            page="inside",
-            choices=BOOK,
-            answer=Number(1, 10, 0.1),
-            check=weight_per_score,
-            outcomes=NUMBER,
-            target="set_one_head",
-        ),
-        Step(
-            name="no-division",
-            page="inside",
-            choices=BOOK,
-            answer=OneOf(("sharper", "flatter", "same")),
-            check=without_division,
-            target="scaled",
-        ),
-        Step(
-            name="weighted-sum",
-            page="inside",
-            choices=BOOK,
-            answer=OneToken("reads"),
-            check=nearest_value,
-            target="weighted_values",
-        ),
-        Step(
-            name="small-value",
-            page="inside",
-            choices=MAN,
-            answer=OneOf(("yes", "no")),
-            check=adds_most,
-            target="weighted_values",
-        ),
-        Step(
-            name="puzzle-certain",
-            page="inside",
-            choices=READS,
-            answer=Action(),
-            check=CertainRow(least=0.99),
-            outcomes=("right", "only", "spread"),
-            target="set_one_head",
-            puzzle=True,
-        ),
-        Step(
-            name="puzzle-temperature",
-            page="inside",
-            choices=READS,
-            answer=Action(),
-            check=SameWithTemperature(within=0.05),
-            outcomes=("right", "switched-off", "no-spread", "flat", "sharp"),
-            target="head_temperature",
-            puzzle=True,
-        ),
-        Step(
-            name="puzzle-masked",
-            page="inside",
-            choices=row_choices("decoder", 3, 1, 2),
-            answer=Action(),
-            check=BestKeyIsMasked(ahead=20),
-            outcomes=("right", "nothing-masked", "little", "behind"),
-            target="set_one_head",
-            puzzle=True,
-        ),
-    ),
+LESSON = read_lesson(
+    "query-key-value",
+    {
+        "row": sums_to_one,
+        "best-key": fits_best,
+        "divide": divisor,
+        "softmax": weight_per_score,
+        "no-division": without_division,
+        "weighted-sum": nearest_value,
+        "small-value": adds_most,
+        "puzzle-certain": certain_row,
+        "puzzle-temperature": same_with_temperature,
+        "puzzle-masked": best_key_is_masked,
+    },
 )

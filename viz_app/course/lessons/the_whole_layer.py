@@ -1,23 +1,19 @@
 """Lesson 6: the whole layer. The residual stream, LayerNorm, feed-forward, and what each adds to the next word."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.lens import EarlyReading, Lens
 from model.analysis.station import Station
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
-from viz_app.course.page_choices import run_of, texts, whole_number
-from viz_app.course.situation import Situation
-from viz_app.course.verdicts import ESTIMATES, chosen, estimated
+from viz_app.course.lesson import Answer, Verdict, chosen, estimated
+from viz_app.course.lesson_file import read_lesson
+from viz_app.course.situation import Situation, run_of, whole_number
 from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
 from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
 Vector = NDArray[np.float32]
-CAT, DOG = "The cat is black.", "A brown dog is running through the snow."
 EPSILON = 1e-5  # of LayerNorm
 
 
@@ -162,133 +158,29 @@ def needs_all_layers(situation: Situation, _: Answer) -> Verdict:
     return Verdict(right=solved, outcome="right" if solved else "earlier", values=values)
 
 
-@dataclass(frozen=True)
-class FewUnits:
+def few_units(situation: Situation, _: Answer, *, most: int) -> Verdict:
     """A token and a layer where only a few units of the feed-forward are above zero."""
-
-    most: int
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        count, units = working_units(situation)
-        return Verdict(
-            right=count <= self.most,
-            outcome="right" if count <= self.most else "more",
-            values={"count": count, "units": units, "most": self.most, "token": token_in(situation)},
-        )
+    count, units = working_units(situation)
+    return Verdict(
+        right=count <= most,
+        outcome="right" if count <= most else "more",
+        values={"count": count, "units": units, "most": most, "token": token_in(situation)},
+    )
 
 
-def inside(tab: str, text: str = CAT, **more: str) -> dict[str, str]:
-    return {"checkpoint": "everyday-en-de", "inside_tab": tab, "text": text, "method": "greedy", **more}
-
-
-PARTS = OneOf(("decoder", "cross", "forward"))
-LESSON = Lesson(
-    name="the-whole-layer",
-    steps=(
-        Step(
-            name="old-or-new",
-            page="inside",
-            choices=inside("stations", stack="encoder", station_layer="3", station_place="2"),
-            answer=OneOf(("old", "both", "new")),
-            check=old_or_new,
-            target="stations",
-        ),
-        Step(
-            name="twice-as-large",
-            page="inside",
-            choices=inside("stations", stack="encoder", station_layer="3", station_place="2", station_code="true"),
-            answer=OneOf(("double", "same", "other")),
-            check=twice_as_large,
-            target="stop_5",
-        ),
-        Step(
-            name="working-units",
-            page="inside",
-            choices=inside("stations", stack="decoder", station_layer="3", station_place="2", station_code="true"),
-            answer=Number(0, 512, 1),
-            check=count_units,
-            outcomes=ESTIMATES,
-            target="stop_8",
-        ),
-        Step(
-            name="first-row",
-            page="inside",
-            choices=inside("layers"),
-            answer=OneOf(("read", "written", "neither")),
-            check=first_row,
-            target="lens",
-        ),
-        Step(
-            name="last-layer",
-            page="inside",
-            choices=inside("layers"),
-            answer=OneOf(("low", "half", "high")),
-            check=before_the_last_layer,
-            target="lens",
-        ),
-        Step(
-            name="early-encoder",
-            page="inside",
-            choices=inside("layers"),
-            answer=Number(0, 3, 1),
-            check=count_layers,
-            outcomes=ESTIMATES,
-            target="lens",
-        ),
-        Step(
-            name="who-says-dog",
-            page="inside",
-            choices=inside("why", DOG, query="2"),
-            answer=PARTS,
-            check=largest_part,
-            target="contributions",
-            any_sentence=False,
-        ),
-        Step(
-            name="who-ends",
-            page="inside",
-            choices=inside("why", CAT, query="5"),
-            answer=PARTS,
-            check=largest_part,
-            target="contributions",
-            any_sentence=False,
-        ),
-        Step(
-            name="puzzle-earlier-words",
-            page="inside",
-            choices=inside("why", CAT, query="2"),
-            answer=Action(),
-            check=earlier_words_decide,
-            outcomes=("right", "cross", "forward"),
-            target="query",
-            puzzle=True,
-            offers=texts("Where is the station?", "Open the door.", "Dogs bark."),
-        ),
-        Step(
-            name="puzzle-all-layers",
-            page="inside",
-            choices=inside("layers"),
-            answer=Action(),
-            check=needs_all_layers,
-            outcomes=("right", "earlier"),
-            target="text",
-            puzzle=True,
-            offers=texts(
-                "Where is the station?",
-                "Please help me.",
-                "My sister bought a new car last week.",
-                "Open the door.",
-            ),
-        ),
-        Step(
-            name="puzzle-few-units",
-            page="inside",
-            choices=inside("stations", stack="decoder", station_layer="1", station_place="2", station_code="true"),
-            answer=Action(),
-            check=FewUnits(most=4),
-            outcomes=("right", "more"),
-            target="station_place",
-            puzzle=True,
-        ),
-    ),
+LESSON = read_lesson(
+    "the-whole-layer",
+    {
+        "old-or-new": old_or_new,
+        "twice-as-large": twice_as_large,
+        "working-units": count_units,
+        "first-row": first_row,
+        "last-layer": before_the_last_layer,
+        "early-encoder": count_layers,
+        "who-says-dog": largest_part,
+        "who-ends": largest_part,
+        "puzzle-earlier-words": earlier_words_decide,
+        "puzzle-all-layers": needs_all_layers,
+        "puzzle-few-units": few_units,
+    },
 )

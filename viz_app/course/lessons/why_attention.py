@@ -1,7 +1,6 @@
 """Lesson 1: why attention. One vector is not enough for a long sentence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,11 +8,10 @@ from model.checkpoints.checkpoint import CheckpointConfig
 from model.inference.run import Run
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
-from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
-from viz_app.course.page_choices import texts
+from viz_app.content.demonstrations import WITH_ATTENTION, WITHOUT_ATTENTION
+from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
+from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
-from viz_app.course.verdicts import chosen, estimated
 from viz_app.course.words import count_words, word_at, words_of
 from viz_app.services.listing import CheckpointKey, shared_checkpoints
 from viz_app.services.loading import config_of, translator
@@ -22,8 +20,7 @@ from viz_app.services.results import result_of
 __all__ = ["LESSON"]
 
 TRANSFORMER = "everyday-de-en"
-SHORT, LONG = "Ein Hund rennt.", DEMONSTRATIONS[WITH_ATTENTION].compared
-Values = dict[str, str | int | float]
+SHORT = "Ein Hund rennt."
 CLEAR = 0.5  # of a row's weight: the network looks at one token
 
 
@@ -94,25 +91,20 @@ def bleu_of_long(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, plain[-1], within=4, plain_long=plain[-1], **ends, **lost)
 
 
-@dataclass(frozen=True)
-class LooksAt:
+def looks_at(situation: Situation, answer: Answer, *, written: str) -> Verdict:
     """The source token to which the network attends most while it writes this word."""
-
-    written: str
-
-    def __call__(self, situation: Situation, answer: Answer) -> Verdict:
-        run = situation.translation
-        row = next(i for i, token in enumerate(run.written) if token.text == self.written)
-        weights, index = run.maps["cross"][0, 0, row], int(float(str(answer)))
-        best = int(weights.argmax())
-        values: Values = {
-            "token": run.source[best].text,
-            "weight": float(weights[best]),
-            "answer": run.source[index].text,
-            "answer_weight": float(weights[index]),
-        }
-        right = index == best
-        return Verdict(right=right, outcome="right" if right else "wrong", values=values)
+    run = situation.translation
+    row = next(i for i, token in enumerate(run.written) if token.text == written)
+    weights, index = run.maps["cross"][0, 0, row], int(float(str(answer)))
+    best = int(weights.argmax())
+    values: Values = {
+        "token": run.source[best].text,
+        "weight": float(weights[best]),
+        "answer": run.source[index].text,
+        "answer_weight": float(weights[index]),
+    }
+    right = index == best
+    return Verdict(right=right, outcome="right" if right else "wrong", values=values)
 
 
 def looks_at_stop(situation: Situation, answer: Answer) -> Verdict:
@@ -140,67 +132,51 @@ def count_maps(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, total, within=0, total=total, kinds=len(maps), layers=layers, heads=heads)
 
 
-@dataclass(frozen=True)
-class SameAsBeside:
+def same_as_beside(situation: Situation, _: Answer, *, words: int) -> Verdict:
     """A sentence of some length that both networks translate equally."""
-
-    words: int
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        count = count_words(situation.text)
-        if count < self.words:
-            return Verdict(right=False, outcome="short", values={"count": count, "least": self.words})
-        texts = [result_of(named(name), Run(text=situation.text)).text for name in (WITH_ATTENTION, WITHOUT_ATTENTION)]
-        values: Values = {"attention": texts[0], "plain": texts[1], "count": count}
-        right = texts[0] == texts[1]
-        return Verdict(right=right, outcome="right" if right else "differs", values=values)
+    count = count_words(situation.text)
+    if count < words:
+        return Verdict(right=False, outcome="short", values={"count": count, "least": words})
+    texts = [result_of(named(name), Run(text=situation.text)).text for name in (WITH_ATTENTION, WITHOUT_ATTENTION)]
+    values: Values = {"attention": texts[0], "plain": texts[1], "count": count}
+    right = texts[0] == texts[1]
+    return Verdict(right=right, outcome="right" if right else "differs", values=values)
 
 
-@dataclass(frozen=True)
-class LosesWord:
+def loses_word(situation: Situation, _: Answer, *, most: int, letters: int) -> Verdict:
     """A short sentence: two networks with attention write a word that the network without attention does not write."""
-
-    most: int
-    letters: int
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        count = count_words(situation.text)
-        if not 2 <= count <= self.most:
-            return Verdict(right=False, outcome="length", values={"count": count, "most": self.most})
-        plain, attention, transformer = (
-            result_of(named(name), Run(text=situation.text)).text
-            for name in (WITHOUT_ATTENTION, WITH_ATTENTION, TRANSFORMER)
-        )
-        agreed = {word for word in words_of(attention) & words_of(transformer) if len(word) >= self.letters}
-        lost = sorted(agreed - words_of(plain))
-        values: Values = {"plain": plain, "attention": attention, "transformer": transformer, "count": count}
-        outcome = "right" if lost else "kept" if agreed else "disagree"
-        return Verdict(right=bool(lost), outcome=outcome, values={**values, "lost": ", ".join(lost)})
+    count = count_words(situation.text)
+    if not 2 <= count <= most:
+        return Verdict(right=False, outcome="length", values={"count": count, "most": most})
+    plain, attention, transformer = (
+        result_of(named(name), Run(text=situation.text)).text
+        for name in (WITHOUT_ATTENTION, WITH_ATTENTION, TRANSFORMER)
+    )
+    agreed = {word for word in words_of(attention) & words_of(transformer) if len(word) >= letters}
+    lost = sorted(agreed - words_of(plain))
+    values: Values = {"plain": plain, "attention": attention, "transformer": transformer, "count": count}
+    outcome = "right" if lost else "kept" if agreed else "disagree"
+    return Verdict(right=bool(lost), outcome=outcome, values={**values, "lost": ", ".join(lost)})
 
 
-@dataclass(frozen=True)
-class LooksBack:
+def looks_back(situation: Situation, _: Answer, *, least: int) -> Verdict:
     """A sentence for which the network looks at one token, and later at another that stands some tokens before it."""
-
-    least: int
-
-    def __call__(self, situation: Situation, _: Answer) -> Verdict:
-        run = situation.translation
-        rows = clear_rows(run)
-        jumps = [
-            (first - second, i, j)
-            for i, first in rows
-            for j, second in rows
-            if i < j and words_of(run.source[first].text) and words_of(run.source[second].text)
-        ]
-        if not jumps:
-            return Verdict(right=False, outcome="unclear", values={"clear": CLEAR})
-        back, i, j = max(jumps)
-        values: Values = {"back": max(back, 0), "least": self.least, "first": word_at(run.written, i)}
-        right = back >= self.least
-        return Verdict(
-            right=right, outcome="right" if right else "forward", values={**values, "second": word_at(run.written, j)}
-        )
+    run = situation.translation
+    rows = clear_rows(run)
+    jumps = [
+        (first - second, i, j)
+        for i, first in rows
+        for j, second in rows
+        if i < j and words_of(run.source[first].text) and words_of(run.source[second].text)
+    ]
+    if not jumps:
+        return Verdict(right=False, outcome="unclear", values={"clear": CLEAR})
+    back, i, j = max(jumps)
+    values: Values = {"back": max(back, 0), "least": least, "first": word_at(run.written, i)}
+    right = back >= least
+    return Verdict(
+        right=right, outcome="right" if right else "forward", values={**values, "second": word_at(run.written, j)}
+    )
 
 
 def clear_rows(run: Translation) -> list[tuple[int, int]]:
@@ -209,123 +185,18 @@ def clear_rows(run: Translation) -> list[tuple[int, int]]:
     return [(row, int(one.argmax())) for row, one in enumerate(weights) if one.max() >= CLEAR]
 
 
-def on_page(checkpoint: str, text: str, **more: str) -> dict[str, str]:
-    return {"checkpoint": checkpoint, "text": text, **more}
-
-
-BOTH = {"compare": "checkpoints", "beside": WITHOUT_ATTENTION, "same_words": "false"}
-
-LESSON = Lesson(
-    name="why-attention",
-    steps=(
-        Step(
-            name="one-vector",
-            page="translate",
-            choices=on_page(WITHOUT_ATTENTION, LONG),
-            answer=OneOf(("more", "same", "fewer")),
-            check=longer_vector,
-            target="text",
-        ),
-        Step(
-            name="lost-word",
-            page="translate",
-            choices=on_page(WITHOUT_ATTENTION, LONG),
-            answer=OneToken("reads"),
-            check=lost_word,
-            outcomes=("right", "kept", "no-word"),
-            target="text",
-        ),
-        Step(
-            name="with-attention",
-            page="compare",
-            choices=on_page(WITH_ATTENTION, LONG, **BOTH),
-            answer=Number(0, 20, 1),
-            check=shared_words,
-            outcomes=("right", "too-low", "too-high"),
-            target="beside",
-        ),
-        Step(
-            name="by-length",
-            page="compare",
-            choices=on_page(WITH_ATTENTION, LONG, **BOTH),
-            answer=Number(0, 40, 0.5),
-            check=bleu_of_long,
-            outcomes=("right", "too-low", "too-high"),
-            target="by_length",
-        ),
-        Step(
-            name="alignment",
-            page="translate",
-            choices=on_page(WITH_ATTENTION, LONG, view="heatmaps"),
-            answer=OneToken("reads"),
-            check=LooksAt("hat"),
-            target="head_map",
-            any_sentence=False,
-        ),
-        Step(
-            name="full-stop",
-            page="translate",
-            choices=on_page(WITH_ATTENTION, LONG, view="heatmaps"),
-            answer=OneOf(("stop", "word", "end")),
-            check=looks_at_stop,
-            target="head_map",
-        ),
-        Step(
-            name="many-maps",
-            page="translate",
-            choices=on_page(TRANSFORMER, LONG, view="heatmaps", kind="cross"),
-            answer=Number(1, 200, 1),
-            check=count_maps,
-            outcomes=("right", "too-low", "too-high"),
-            target="overview",
-        ),
-        Step(
-            name="puzzle-equal",
-            page="compare",
-            choices=on_page(WITH_ATTENTION, "Ein Mann spielt Gitarre.", **BOTH),
-            answer=Action(),
-            check=SameAsBeside(words=4),
-            outcomes=("right", "short", "differs"),
-            target="text",
-            puzzle=True,
-            offers=texts(
-                "Ein Mann in einem roten Hemd.",
-                "Eine Frau trinkt einen Kaffee.",
-                "Ein Hund rennt durch den Schnee.",
-                "Zwei Kinder spielen im Park.",
-            ),
-        ),
-        Step(
-            name="puzzle-lost",
-            page="compare",
-            choices=on_page(WITH_ATTENTION, "Ein Kind spielt.", **BOTH),
-            answer=Action(),
-            check=LosesWord(most=6, letters=3),
-            outcomes=("right", "length", "kept", "disagree"),
-            target="text",
-            puzzle=True,
-            offers=texts(
-                "Zwei Hunde spielen im Schnee.",
-                "Eine Frau trinkt Kaffee.",
-                "Ein Mann öffnet eine Tür.",
-                "Ein Mann schläft auf einer Bank.",
-            ),
-        ),
-        Step(
-            name="puzzle-backwards",
-            page="translate",
-            choices=on_page(WITH_ATTENTION, "Ein brauner Hund rennt durch den Schnee.", view="heatmaps"),
-            answer=Action(),
-            check=LooksBack(least=3),
-            outcomes=("right", "unclear", "forward"),
-            target="head_map",
-            puzzle=True,
-            offers=texts(
-                "Ein Mann fährt mit einem Fahrrad auf der Straße.",
-                "Auf einer Bank schläft ein Mann.",
-                "Auf der Straße fährt ein Mann mit einem Fahrrad.",
-                "Im Park spielen zwei Kinder mit einem Ball.",
-            ),
-        ),
-    ),
+LESSON = read_lesson(
+    "why-attention",
+    {
+        "one-vector": longer_vector,
+        "lost-word": lost_word,
+        "with-attention": shared_words,
+        "by-length": bleu_of_long,
+        "alignment": looks_at,
+        "full-stop": looks_at_stop,
+        "many-maps": count_maps,
+        "puzzle-equal": same_as_beside,
+        "puzzle-lost": loses_word,
+        "puzzle-backwards": looks_back,
+    },
 )

@@ -1,0 +1,79 @@
+"""The data file of a lesson: what may be left out, and a sentence for each mistake."""
+
+from typing import Any
+
+import pytest
+
+from viz_app.course.lesson import Action, Answer, Number, Verdict
+from viz_app.course.lesson_file import lesson_of
+from viz_app.course.situation import Situation
+
+
+def check(_: Situation, answer: Answer, *, least: int) -> Verdict:
+    right = answer == least
+    return Verdict(right=right, outcome="right" if right else "wrong")
+
+
+STEP: dict[str, Any] = {"name": "one", "page": "steps", "parameters": {"least": 3}}
+
+
+def read(*steps: dict[str, Any], **more: Any) -> Any:
+    return lesson_of("probe", {"steps": list(steps), **more}, {str(step["name"]): check for step in steps})
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    lesson = read(STEP, {**STEP, "name": "two", "answer": {"form": "number", "low": 0, "high": 9, "step": 0.5}})
+    one, two = lesson.steps
+    assert (lesson.minutes, one.choices, one.answer, one.outcomes) == (20, {}, Action(), ("right", "wrong"))
+    assert (two.answer, two.outcomes) == (Number(0, 9, 0.5), ("right", "too-low", "too-high"))
+
+
+def test_a_step_adds_its_choices_to_those_of_its_place() -> None:
+    places = {"bank": {"text": "A bank.", "kind": "cross"}}
+    (step,) = read({**STEP, "at": "bank", "choices": {"kind": "encoder"}}, places=places).steps
+    assert step.choices == {"text": "A bank.", "kind": "encoder"}
+
+
+def test_an_offer_is_a_text_or_choices() -> None:
+    (step,) = read({**STEP, "offers": ["Open the door.", {"kind": "cross"}]}).steps
+    assert step.offers == ({"text": "Open the door."}, {"kind": "cross"})
+
+
+def test_the_check_compares_with_the_parameters_of_the_file() -> None:
+    (step,) = read(STEP).steps
+    verdicts = [step.check(None, answer) for answer in (3, 4)]
+    assert [verdict.right for verdict in verdicts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"pages": "steps"}, "Step has no setting pages"),
+        ({"page": 3}, "page is 3; it must be of type str"),
+        ({"puzzle": "yes"}, "puzzle is 'yes'; it must be of type bool"),
+        ({"points_at": "all"}, "points_at is 'all'; it must be one of"),
+        ({"parameters": {}}, "missing a required"),
+        ({"parameters": {"least": 3, "most": 4}}, "unexpected keyword argument 'most'"),
+        ({"answer": {"form": "head"}}, "an answer has the form head; it must be one of one_of"),
+        ({"answer": {"form": "number", "low": "0", "high": 9, "step": 1}}, "low is '0'; it must be a number"),
+        ({"answer": {"form": "one_of"}}, "missing 1 required positional argument: 'options'"),
+        ({"at": "bank"}, "it is at bank, but the places are hut"),
+        ({"choices": {"layer": 2}}, "a choice is not a text"),
+        ({"offers": [{"layer": 2}]}, "a choice is not a text"),
+        ({"offers": [3]}, "not iterable"),
+        ({"outcomes": "right"}, "outcomes is 'right'; it must be a list of type str"),
+    ],
+)
+def test_a_mistake_in_a_step_is_named(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=r"The step probe\.one ") as error:
+        read(STEP | change, places={"hut": {"text": "A hut."}})
+    assert problem in str(error.value)
+
+
+def test_every_step_has_one_check() -> None:
+    with pytest.raises(ValueError, match="has the steps one, but checks for two"):
+        lesson_of("probe", {"steps": [STEP]}, {"two": check})
+    with pytest.raises(ValueError, match="The lesson probe has"):
+        lesson_of("probe", {"steps": [STEP, STEP]}, {"one": check})
+    with pytest.raises(ValueError, match="The lesson probe has no setting hours"):
+        read(STEP, hours=1)
