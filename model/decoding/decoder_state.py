@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from model.corpora.batch import pad
 from model.decoding.ruled_rows import RuledRows
 from model.decoding.search import Hypothesis, Step
 from model.network.protocols import Writes
@@ -43,7 +43,8 @@ class DecoderState:
         """
         self.model, self.forced, specials = model, start.forced, start.specials
         self.empty = Hypothesis(prompt_length=start.prompt_length)
-        source = pad(start.sources, pad_id=model.pad_id, device=model.device)  # (B, S)
+        ids = [torch.tensor(source, device=model.device) for source in start.sources]
+        source = pad_sequence(ids, batch_first=True, padding_value=model.pad_id)  # (B, S)
         self.memory, mask = model.encode(source)
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
