@@ -14,8 +14,8 @@ from viz_app.components.bundle import ASSETS, asset, joined, modules
 
 STYLES = ("streamlit.css", "streamlit_presenting.css")
 NAMES = re.compile(r'\.st[A-Z]\w+|\[data-testid="?\w+"?\]|\.js-plotly-plot')
-# In the page only while somebody types.
 USED = ("walkable", "hoverLines", "STREAMLIT", "PLOTLY", "withKey")  # of bridge.js
+# In the page only while somebody types.
 TYPING = '[data-testid="InputInstructions"]'
 # In the page only on a phone, or while the sidebar is closed.
 NOT_HERE = {'[data-testid="stExpandSidebarButton"]', '[data-testid="stDialog"]', TYPING}
@@ -47,7 +47,7 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
 
         gone = [f"Plotly's {field}; see `walkable` in bridge.js" for field in page.evaluate(FIELDS, bridge)]
         page.wait_for_timeout(300)
-        lines = page.evaluate("(bridge) => bridge.hoverLines(document.querySelector('.js-plotly-plot'))", modules)
+        lines = page.evaluate("(bridge) => bridge.hoverLines(document.querySelector('.js-plotly-plot'))", bridge)
         if lines != ["one", "two"]:
             gone.append(f"the lines of Plotly's hover text ({lines}); see `hoverLines` in bridge.js")
         own = page.evaluate("({ STREAMLIT, PLOTLY }) => ({ ...STREAMLIT, ...PLOTLY })", bridge)

@@ -224,6 +224,7 @@ def test_a_site_has_all_words_and_its_script_has_none(site: Path) -> None:
 
 def test_numbers_stand_for_texts_and_values_stay() -> None:
     assert numbered('say("b", { n }) + say("a")', ["a", "b"]) == "say(1, { n }) + say(0)"
+    assert numbered('say(\n  "a \\"" + "b",\n  { n })', ['a "b']) == "say(\n  0,\n  { n })", "a long text"
 
 
 def test_a_style_sheet_has_no_rule_for_what_the_script_does_not_make(site: Path) -> None:

@@ -51,7 +51,7 @@ def script_of(
 
     Args:
         scripts: Path → text, as `modules` gives them.
-        texts: The texts to translate, each of which is its number in the script.
+        texts: The texts to translate. Each one is its number in the script.
         exported: The names of what the script exports, as a list.
         given: The names of what another script exports in this order.
         source: The address of that script.

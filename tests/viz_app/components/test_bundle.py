@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.javascript.check import program
-from viz_app.components.bundle import ASSETS, exports_of, imports_of, joined, library, modules
+from viz_app.components.bundle import ASSETS, COMMENT, exports_of, imports_of, joined, library, modules
 from viz_app.components.mounting import WAIT
 from viz_app.export.site_scripts import script_of
 
@@ -63,6 +63,12 @@ def test_modules_become_one_script_and_equal_names_stay_apart() -> None:
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     assert ran(script) == ran(script_of(SCRIPTS)) == "3 undefined"
     assert ran(script, kind="module") == "3 undefined"
+
+
+def test_a_comment_that_begins_a_statement_is_not_taken_for_a_line_of_its_own() -> None:
+    assert COMMENT.sub("", "/** @type {any} */ (a).b = 1;\n/**\n * Call it.\n */\nc();\n") == (
+        "/** @type {any} */ (a).b = 1;\nc();\n"
+    )
 
 
 def test_two_exports_of_one_name_are_refused() -> None:
