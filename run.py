@@ -127,7 +127,8 @@ def call(folder: Path, *module: str) -> int:
         try:
             code = tool.wait()
         except KeyboardInterrupt:  # Ctrl-C reaches the tool itself, which ends in its own way
-            sys.exit(tool.wait() or 128 + signal.SIGINT)
+            tool.wait()
+            sys.exit(128 + signal.SIGINT)
     return code if code >= 0 else 128 - code
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headlight
 from tests.conftest import ROOT
@@ -113,3 +114,12 @@ def test_the_recipes_name_files_that_exist() -> None:
     for path in paths:
         if not re.search("[A-Z]{4}", path):  # NAME stands for the name of a new file
             assert (ROOT / path.rstrip(".")).exists(), path
+
+
+def test_the_picture_of_the_readmes_moves_and_is_small() -> None:
+    path = DOCS / "headlight.webp"
+    with Image.open(path) as picture:
+        assert getattr(picture, "n_frames", 1) > 20, "run: python -m tools.moving_picture"
+    assert path.stat().st_size < 3e6
+    for readme in ROOT.glob("README*.md"):
+        assert f"(docs/{path.name})" in readme.read_text(encoding="utf-8")

@@ -1,6 +1,8 @@
 """The environment of run.py is made, completed, repaired and never used half made; wrong use gets a sentence."""
 
 import ast
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +13,8 @@ import pytest
 import run
 
 PINS = {"requirements.txt": "lamp==1.0  # a comment\n", "requirements-dev.txt": "-r requirements.txt\npytest==9.0\n"}
-# Stands in for pip: installs a folder for each pinned package. The file `offline` has it
-# fail before it installs anything, the file `full` when half is done.
+# Stands in for pip: installs a folder for each pinned package. The file `offline` has it fail before it installs
+# anything, the file `full` when half is done.
 PIP = """
 import pathlib, re, sys
 here = pathlib.Path(__file__).parent.parent
@@ -167,6 +169,31 @@ def test_the_tool_gets_further_arguments_and_its_exit_code_comes_back(
     assert ended.value.code == 5
     assert run.tools("check", ("model",))[0] == ("ruff", "check", "model")
     assert run.tools("check", ())[2] == ("mypy",)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_tool_ends_with_the_command(here: Path, number: signal.Signals, code: int) -> None:
+    folder = here / "venv"
+    run.prepare(folder, run.APP)
+    slow = "import time\ntry:\n  print('on', flush=True)\n  time.sleep(60)\nfinally: print('off')"
+    (here / "slow.py").write_text(slow)
+    program = f"import pathlib, run, sys; sys.exit(run.call(pathlib.Path({str(folder)!r}), 'slow'))"
+    command = [sys.executable, "-c", program]
+    paths = os.pathsep.join((str(here), str(run.ROOT)))
+    environment = os.environ | {"PYTHONPATH": paths}
+    with subprocess.Popen(
+        command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "on\n"
+        if number == signal.SIGINT:
+            os.killpg(started.pid, number)  # as a terminal does: run.py and the tool get it
+        else:
+            started.send_signal(number)
+        rest = started.communicate(timeout=30)[0]  # returns when the tool has closed its output too
+    assert started.returncode == code
+    assert rest == ("off\n" if number == signal.SIGINT else "")
 
 
 @pytest.mark.parametrize("version", [(2, 7), (3, 6), (3, 10)])
