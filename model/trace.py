@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from torch import Tensor, nn
 
 from model.config.kinds import KINDS
-from model.config.section import require
+from model.config.section import ConfigError, require
 
 __all__ = [
     "ATTENTION",
@@ -110,16 +110,18 @@ class Trace:
         for pattern in (*self._record, *self._edits):
             if isinstance(pattern, IfPresent) or pattern in self._plan:
                 continue
-            require(
-                not self._plan or any(fnmatchcase(name, pattern) for name in self._plan),
-                "No tensor passed a hook point that matches {pattern}. Names that are similar: {names}.",
-                pattern=repr(pattern),
-                names=", ".join(get_close_matches(pattern, self._plan, n=3, cutoff=0)),
-            )
+            if any(fnmatchcase(name, pattern) for name in self._plan):
+                continue
             require(
                 bool(self._plan),
                 "No model ran, so nothing passed {pattern}. Run a model inside.",
                 pattern=repr(pattern),
+            )
+            similar = get_close_matches(pattern, self._plan, n=3, cutoff=0)  # slow, so only for the error
+            raise ConfigError(
+                "No tensor passed a hook point that matches {pattern}. Names that are similar: {names}.",
+                pattern=repr(pattern),
+                names=", ".join(similar),
             )
 
     @property

@@ -70,6 +70,15 @@ def test_a_pattern_that_matches_nothing_is_an_error_with_similar_names(source: T
     assert trace.names == ()
 
 
+def test_a_pattern_that_matches_costs_no_search_for_similar_names(
+    source: Tensor, target: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.trace.get_close_matches", lambda *_, **__: pytest.fail("searched"))
+    with tracing(record=("decoder.layers.1.*.weights",)) as trace:
+        make_model()(source, target)
+    assert len(trace.names) == 2
+
+
 def test_a_block_inside_another_one_has_the_changes_of_both(source: Tensor, target: Tensor) -> None:
     model, place = make_model(), "encoder.layers.0.self_attention.weights"
     with tracing(edits={place: ablate_heads([1])}) as outer, tracing(edits={place: ablate_heads([2])}) as inner:

@@ -11,8 +11,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from viz_app.components.data.encoding import Data
-from viz_app.components.data.word_lines import word_lines_data
+from viz_app.components.elements.lines import word_lines_data
+from viz_app.components.encoding import Data
 from viz_app.components.mounting import LIBRARY, component, library_component
 from viz_app.components.words import words_of
 from viz_app.content.numbers import html_language, sentences

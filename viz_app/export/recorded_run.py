@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.components.data.encoding import Data, packed
+from viz_app.components.encoding import Data, packed
 
 __all__ = ["heads_of", "run_data"]
 

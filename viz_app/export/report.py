@@ -12,7 +12,7 @@ from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
-from viz_app.components.data.encoding import Data
+from viz_app.components.encoding import Data
 from viz_app.content.direction import isolated
 from viz_app.content.limits import LIMITS
 from viz_app.content.numbers import day

@@ -1,5 +1,5 @@
 """Interactive pictures: web components of our own, each a file of JavaScript in `assets/`.
 
-They are part of the page, without a frame, and use no other host. They are built once and then updated. Their data come
-from `viz_app.components.data`, and their colours are those of the figures.
+They are part of the page, without a frame, and use no other host. They are built once and then updated. Each file here
+makes the data of its components and mounts them. Their colours are those of the figures.
 """

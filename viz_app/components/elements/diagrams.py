@@ -1,19 +1,16 @@
-"""Diagrams of boxes: the architecture of a model, a beam search, the steps of a computation."""
+"""Diagrams of boxes: the architecture of a model, and a beam search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 
 import streamlit as st
 
-from model.analysis.source_code import CodeLine
-from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
-from viz_app.components.data.derivation import derivation_data
 from viz_app.components.mounting import component
 from viz_app.content.translation import t
 from viz_app.figures.architecture import Drawing
 
-__all__ = ["architecture_map", "beam_tree", "derivation"]
+__all__ = ["architecture_map", "beam_tree"]
 
 
 def beam_tree(tree: SearchTree, *, lang: str, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
@@ -47,11 +44,3 @@ def architecture_map(
     component("architecture")(
         key=key, on_open_change=opened, data={**asdict(drawing), "stack": stack, "layer": layer, "alt": alt}
     )
-
-
-def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str, key: str) -> None:
-    """Draw the steps of a computation with their numbers beside the code; pointing at one highlights it in both.
-
-    For the arguments see `derivation_data`.
-    """
-    component("derivation")(key=key, data=derivation_data(steps, code, alt=alt, title=title))

@@ -1,16 +1,89 @@
-"""Attention as maps: one large map, the grid of all heads, the snapshots of a training run."""
+"""Attention as maps: one large map, and the grid of all heads."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from viz_app.components.data.maps import HeadGrid, LargeMap
-from viz_app.components.data.training_player import TrainingFilm
+from viz_app.components.encoding import Data, labels_of, levels, masked_out, packed
 from viz_app.components.mounting import component
+from viz_app.content.limits import MAX_TILE
+from viz_app.figures.overview import pooled
+from viz_app.figures.scales import weight_scale
+from viz_app.figures.style import Axes
 
-__all__ = ["attention_map", "head_grid", "training_player"]
+__all__ = ["ColourRange", "HeadGrid", "LargeMap", "OpenHead", "attention_map", "head_grid", "opening"]
 
+FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
 OpenHead = Callable[[int, int], None]  # called with the layer and the head that were chosen, counted from 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColourRange:
+    """The colour scale of weights: from 0 to the largest weight."""
+
+    largest: float = 1.0
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeMap:
+    """One map with its labels, and the exact number of each cell."""
+
+    weights: FloatArray  # (T, S)
+    allowed: BoolArray  # (T, S): False where the mask forbids
+    axes: Axes
+    unit: str  # of the numbers
+    colours: ColourRange = field(default_factory=ColourRange)
+    title: str  # of the saved picture
+    alt: str
+
+    def data(self) -> Data:
+        """The data of `attention_map.js`; see `masked_out`."""
+        largest, logarithmic = self.colours.largest, self.colours.logarithmic
+        return {
+            **labels_of(self.axes),
+            "weights": packed(masked_out(self.weights, self.allowed)),
+            "notes": list(self.axes.query_notes),
+            "unit": self.unit,
+            "largest": largest,
+            "logarithmic": logarithmic,
+            "title": self.title,
+            "alt": self.alt,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadGrid:
+    """All layers and heads, small."""
+
+    maps: FloatArray  # (L, H, T, S)
+    allowed: BoolArray  # (T, S): False where the mask forbids
+    chosen: tuple[int, int | None]  # layer, and head or None for all heads of the layer, counted from 0
+    colours: ColourRange = field(default_factory=ColourRange)
+    title: str  # of the saved picture
+    alt: str
+
+    def data(self) -> Data:
+        """The data of `head_grid.js`."""
+        tiles = pooled(self.maps, MAX_TILE)  # (L, H, t, s)
+        layers, heads, rows, columns = tiles.shape
+        masked = np.broadcast_to(pooled(self.allowed[:, None].astype(np.float32), MAX_TILE) == 0, tiles.shape)
+        scale = weight_scale(tiles, largest=self.colours.largest, logarithmic=self.colours.logarithmic)
+        return {
+            "layers": layers,
+            "heads": heads,
+            "rows": rows,
+            "columns": columns,
+            "chosen": list(self.chosen),
+            "levels": levels(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked),
+            "broken": bool((~np.isfinite(tiles) & ~masked).any()),
+            "title": self.title,
+            "alt": self.alt,
+        }
 
 
 def attention_map(large: LargeMap, *, key: str) -> None:
@@ -21,25 +94,6 @@ def attention_map(large: LargeMap, *, key: str) -> None:
 def head_grid(grid: HeadGrid, *, key: str, on_open: OpenHead) -> None:
     """Draw all layers and heads small; each is a button."""
     component("head_grid")(key=key, on_open_change=opening(key, on_open), data=grid.data())
-
-
-def training_player(film: TrainingFilm, *, key: str, on_open: OpenHead, on_snapshot: Callable[[int], None]) -> None:
-    """Go through the snapshots of a training run: a play button and a slider, all heads small and one large.
-
-    The browser plays by itself. The page runs again when the visitor stays at a snapshot or chooses another head.
-
-    Args:
-        film: The snapshots.
-        key: Of the component.
-        on_open: Called with the layer and the head that were chosen.
-        on_snapshot: Called with the number of the snapshot at which the visitor stays, counted from 0.
-    """
-    component("training_player")(
-        key=key,
-        on_open_change=opening(key, on_open),
-        on_snapshot_change=lambda: on_snapshot(int(st.session_state[key]["snapshot"])),
-        data=film.data(),
-    )
 
 
 def opening(key: str, on_open: OpenHead) -> Callable[[], None]:

@@ -4,11 +4,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from model.config.kinds import KINDS
+from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.components.data.stepper import stepper_data
+from viz_app.components.encoding import Data, masked_out, packed
 from viz_app.components.mounting import component
+from viz_app.content.translation import N_, t
 
 __all__ = ["stepper"]
+
+START_TOKEN = N_("“{token}” is given, not chosen. It tells the model what to write, such as the language.")
+PROMPT_TOKEN = N_("This token belongs to the text that you typed. The model chooses nothing here.")
 
 
 def stepper(
@@ -29,8 +35,8 @@ def stepper(
         key: Of the component.
         on_force: Called with a position and a target id when the visitor clicks another candidate.
         on_step: Called with the step at which the visitor stays.
-        step: See `stepper_data`.
-        guess: See `stepper_data`.
+        step: The step that is shown at first, counted from 0; else the first step that the model chose.
+        guess: Words and candidates are hidden until the visitor asks for them.
     """
 
     def forced() -> None:
@@ -43,3 +49,35 @@ def stepper(
         on_step_change=lambda: on_step(int(st.session_state[key]["step"])),
         data=stepper_data(translation, kind=kind, step=step, guess=guess),
     )
+
+
+def stepper_data(translation: Translation, *, kind: str, step: int | None, guess: bool) -> Data:
+    """The data of `stepper.js`; for the arguments see `stepper`."""
+    maps = translation.maps[kind]
+    source = translation.source or translation.read[: translation.prompt_length + 1]
+    note = t(PROMPT_TOKEN) if translation.prompt_length else t(START_TOKEN, token=translation.written[0].text)
+    return {
+        "text": "|".join(token.text for token in source),
+        "given": translation.prompt_length or int(translation.first_token_fixed),
+        "given_note": note,
+        "kind": kind,
+        "keys": [token.text for token in translation.tokens_of(kind)[1]],
+        "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
+        "shape": list(maps.shape[:2]),
+        "maps": packed(masked_out(maps, translation.mask_of(kind)[:, None])),
+        "fixed": False,
+        "guess": guess,
+        "step": None if step is None else min(step, len(translation.written) - 1),
+        "steps": [
+            {"read": read.text, "entropy": written.entropy, "candidates": candidates(written)}
+            for read, written in zip(translation.read, translation.written, strict=True)
+        ],
+    }
+
+
+def candidates(written: Token) -> list[list[object]]:
+    """The candidates of a step: text, probability, id, and whether it was written."""
+    best: list[list[object]] = [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
+    if not any(candidate.id == written.id for candidate in written.candidates):  # a forced token may be unlikely
+        best.append([written.text, written.probability, written.id, True])
+    return best

@@ -12,7 +12,8 @@ from model.analysis.station import Station
 from model.config.model import ModelConfig
 from model.inference.run import Run
 from model.network.protocols import Sizes
-from viz_app.components.elements.diagrams import architecture_map, derivation
+from viz_app.components.elements.derivation import derivation
+from viz_app.components.elements.diagrams import architecture_map
 from viz_app.content.plain import visible
 from viz_app.content.translation import t, tp, worded
 from viz_app.figures.architecture import Outline, architecture

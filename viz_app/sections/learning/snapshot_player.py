@@ -6,8 +6,7 @@ import numpy as np
 import streamlit as st
 
 from viz_app.components.attention_view import view
-from viz_app.components.data.training_player import Snapshot, TrainingFilm
-from viz_app.components.elements.maps import training_player
+from viz_app.components.elements.training_player import Snapshot, TrainingFilm, training_player
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.translation import t
 from viz_app.figures.picture import map_summary, map_table

@@ -9,10 +9,8 @@ import streamlit as st
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from viz_app.components.attention_view import AttentionView, ChosenMap
-from viz_app.components.data.attention_lines import AttentionLines
-from viz_app.components.data.maps import ColourRange, HeadGrid, LargeMap
-from viz_app.components.elements.lines import attention_lines
-from viz_app.components.elements.maps import attention_map, head_grid
+from viz_app.components.elements.lines import AttentionLines, attention_lines
+from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.translation import N_, t

@@ -1,7 +1,7 @@
 """The steps of a computation beside its code."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from keyword import iskeyword
 from tokenize import COMMENT, NAME, generate_tokens
 
@@ -9,26 +9,28 @@ import numpy as np
 
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
-from viz_app.components.data.encoding import Data, levels
+from viz_app.components.encoding import Data, levels
+from viz_app.components.mounting import component
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t, worded
 
-__all__ = ["derivation_data"]
+__all__ = ["derivation"]
 
 FINE = 100  # with more columns, single cells cannot be seen, and the browser shows their mean
 
 
-def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str) -> Data:
-    """The data of `derivation.js`.
+def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str, key: str) -> None:
+    """Draw the steps of a computation with their numbers beside the code; pointing at one highlights it in both.
 
     Args:
         steps: Each with its formula, its numbers and facts about them.
         code: Functions; their lines name the steps.
         alt: The name of the computation.
         title: Of the saved picture.
+        key: Of the component.
     """
     names = {step.name for step in steps}
-    return {
+    data = {
         "steps": [step_data(step) for step in steps],
         "code": [
             [
@@ -40,9 +42,10 @@ def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *
         "alt": alt,
         "title": title,
     }
+    component("derivation")(key=key, data=data)
 
 
-def step_data(step: Step) -> Mapping[str, object]:
+def step_data(step: Step) -> Data:
     """A step with its numbers as a picture."""
     count, width = step.numbers.shape
     known = step.numbers[np.isfinite(step.numbers)]

@@ -1,17 +1,21 @@
 """The snapshots of a training run, one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 from numpy.typing import NDArray
 
-from viz_app.components.data.encoding import Data, masked_out, packed
-from viz_app.components.data.maps import heads_data
+from model.config.kinds import KINDS
+from viz_app.components.elements.maps import OpenHead, opening
+from viz_app.components.encoding import Data, labels_of, masked_out, packed
+from viz_app.components.mounting import component
+from viz_app.content.translation import t
 from viz_app.figures.overview import heads_image
 from viz_app.figures.style import Axes
 
-__all__ = ["Snapshot", "TrainingFilm"]
+__all__ = ["Snapshot", "TrainingFilm", "training_player"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +43,13 @@ class TrainingFilm:
     def data(self) -> Data:
         """The data of `training_player.js`."""
         (layer, head), maps = self.chosen, self.snapshots[-1].maps
-        common = heads_data(maps, self.axes, kind=self.kind, chosen=layer * maps.shape[1] + head)
         large = [masked_out(one.maps[layer, head], self.allowed[layer]) for one in self.snapshots]
         return {
-            **common,
+            **labels_of(self.axes),
+            "layers": maps.shape[0],
+            "heads": maps.shape[1],
+            "chosen": layer * maps.shape[1] + head,
+            "alt": t(KINDS[self.kind].full_name),
             "languages": {"query": self.axes.query_lang, "key": self.axes.key_lang, "written": self.written},
             "weights": packed(np.stack(large)),
             "snapshot": self.shown,
@@ -56,3 +63,22 @@ class TrainingFilm:
                 for one in self.snapshots
             ],
         }
+
+
+def training_player(film: TrainingFilm, *, key: str, on_open: OpenHead, on_snapshot: Callable[[int], None]) -> None:
+    """Go through the snapshots of a training run: a play button and a slider, all heads small and one large.
+
+    The browser plays by itself. The page runs again when the visitor stays at a snapshot or chooses another head.
+
+    Args:
+        film: The snapshots.
+        key: Of the component.
+        on_open: Called with the layer and the head that were chosen.
+        on_snapshot: Called with the number of the snapshot at which the visitor stays, counted from 0.
+    """
+    component("training_player")(
+        key=key,
+        on_open_change=opening(key, on_open),
+        on_snapshot_change=lambda: on_snapshot(int(st.session_state[key]["snapshot"])),
+        data=film.data(),
+    )
