@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.analysis.attention_values import attend
 from model.analysis.availability import require_attention_steps, require_values
 from model.analysis.station import largest_difference
 from model.config.section import ConfigError
@@ -19,9 +20,7 @@ from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.run import AnyCheckpoint, Run, record_run
 from model.inference.translation import Recording, Translation
 from model.messages import N_
-from model.network.attention import attention_weights
 from model.network.protocols import Reads
-from model.network.scores import attention_scores
 from model.text.pair import Text
 from model.trace import IfPresent, hook_name
 
@@ -167,18 +166,21 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         scale: Multiply by the model's scaling factor; False leaves it out.
         temperature: The scores are also divided by it; the model uses 1.
     """
-    q, keys, values = parts.queries[head, query], parts.keys[head], parts.values[head]
-    products = q * keys  # (S, K)
-    dots = products.sum(axis=-1)  # (S,)
-    factor = parts.scaling if scale else 1.0
-    bias = None if parts.distances is None else parts.distances[head, query]
-    capped = None if parts.cap is None else scores_of(q, keys, factor, parts.cap)  # (S,)
-    scores = scores_of(q, keys, factor, parts.cap, bias) / np.float32(temperature)  # (S,)
-    masked = np.where(parts.allowed[query], scores, -np.inf).astype(np.float32)
-    sink = None if parts.sinks is None else parts.sinks[head] / np.float32(temperature)
-    weights = weights_of(masked, sink)  # (S,)
-    weighted_values = weights[:, None] * values  # (S, K)
-    head_output = weighted_values.sum(axis=0)  # (K,)
+    one = slice(head, head + 1)  # `attend` reads the heads of a layer, here a single one
+    sinks = None if parts.sinks is None else torch.tensor(parts.sinks[one])
+    values = attend(
+        parts.queries[one, query],
+        parts.keys[one],
+        parts.values[one],
+        allowed=parts.allowed[query],
+        scaling=parts.scaling if scale else 1.0,
+        cap=parts.cap,
+        bias=None if parts.distances is None else parts.distances[one, query],
+        sinks=sinks,
+        temperature=temperature,
+    )
+    products = parts.queries[head, query] * parts.keys[head]  # (S, K)
+    weights, head_output = values.weights[0], values.heads[0]  # (S,), (K,)
     heads = parts.head_outputs[:, query].copy()  # (H, K)
     heads[head] = head_output
     concatenated = heads.ravel()  # (H·K,)
@@ -186,14 +188,14 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     output = None if mixing is None else concatenated @ mixing.projection + mixing.bias  # (D,)
     return Derivation(
         products=products,
-        dots=dots,
-        scaled=scores_of(q, keys, factor),
-        capped=capped,
-        scores=scores,
-        masked=masked,
+        dots=products.sum(axis=-1),
+        scaled=values.products[0],
+        capped=None if parts.cap is None else values.capped[0],
+        scores=values.scores[0],
+        masked=values.masked[0],
         weights=weights,
-        sink=None if sink is None else 1 - float(weights.sum()),
-        weighted_values=weighted_values,
+        sink=None if sinks is None else 1 - float(weights.sum()),
+        weighted_values=values.weighted_values[0],
         head_output=head_output,
         concatenated=concatenated,
         output=output,
@@ -207,23 +209,6 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
             else {N_("layer output"): largest_difference(output, mixing.output[query])}
         ),
     )
-
-
-def scores_of(
-    query: FloatArray, keys: FloatArray, scaling: float, cap: float | None = None, bias: FloatArray | None = None
-) -> FloatArray:
-    """The scores of one query (K,) with all keys (S, K), as `attention_scores` computes them, (S,)."""
-    # Recorded arrays cannot be written, and PyTorch wants a copy of such an array.
-    added = None if bias is None else torch.tensor(bias)
-    asked, given = torch.tensor(query)[None], torch.tensor(keys)
-    scores: FloatArray = attention_scores(asked, given, scaling=scaling, cap=cap, bias=added)[0].numpy()
-    return scores
-
-
-def weights_of(masked: FloatArray, sink: np.floating | None) -> FloatArray:
-    """The softmax of masked scores (S,), as `attention_weights` computes it, (S,)."""
-    sinks = None if sink is None else torch.tensor([float(sink)])
-    return attention_weights(torch.from_numpy(masked)[None, None, None], sinks)[0, 0, 0].numpy()
 
 
 def value_norms(

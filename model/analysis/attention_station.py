@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.anatomy import sharing_heads
-from model.analysis.attention_values import AttentionSite, AttentionValues, compute
+from model.analysis.attention_values import AttentionSite, AttentionValues, compute, mix_heads
 from model.analysis.station import Station, Step, code_lines, format_length, largest_difference, to_float32
 from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
@@ -30,14 +30,15 @@ def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, Floa
     if site.text.model.read_only_reason:
         return recorded_station(site)
     values = compute(site, x)
+    output = mix_heads(site, values.heads)
     return Station(
         name=station_name(site),
         formula=station_formula(site),
-        vector=to_float32(values.output),
-        difference=difference_from_model(site, values),
-        steps=attention_steps(site, values),
+        vector=to_float32(output),
+        difference=difference_from_model(site, values, output),
+        steps=attention_steps(site, values, output),
         code=code_lines(site.block.code),
-    ), values.output
+    ), output
 
 
 def station_name(site: AttentionSite) -> str:
@@ -78,7 +79,7 @@ def strongest_keys(site: AttentionSite, weights: NDArray[np.floating]) -> tuple[
     )
 
 
-def difference_from_model(site: AttentionSite, values: AttentionValues) -> float:
+def difference_from_model(site: AttentionSite, values: AttentionValues, output: FloatArray) -> float:
     """The largest difference of any step from the model's own tensor."""
     weights = site.text.maps[site.kind][site.block.layer][:, site.position].astype(np.float64)
     return max(
@@ -86,7 +87,7 @@ def difference_from_model(site: AttentionSite, values: AttentionValues) -> float
         largest_difference(values.scores, site.recorded("scores")),
         largest_difference(values.weights, weights),
         largest_difference(values.heads, site.recorded("head_outputs")),
-        largest_difference(values.output, site.recorded("output")),
+        largest_difference(output, site.recorded("output")),
     )
 
 
@@ -109,7 +110,7 @@ def station_formula(site: AttentionSite) -> str:
 
 
 def is_additive(site: AttentionSite) -> bool:
-    return site.attention is not None and site.attention.score_vector is not None
+    return site.block.score_vector is not None
 
 
 def divides_by_root(site: AttentionSite) -> bool:
@@ -125,14 +126,14 @@ def score_formula(site: AttentionSite) -> str:
     return "q kᵀ / √dₖ" if divides_by_root(site) else "q kᵀ" if site.scaling == 1 else f"{site.scaling:.4g} · q kᵀ"
 
 
-def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
+def attention_steps(site: AttentionSite, values: AttentionValues, output: FloatArray) -> tuple[Step, ...]:
     """The steps with their numbers: six, and one each for a limit of the scores and for the distance."""
-    scores, masked, weights = values.scores, values.masked, values.weights
+    weights, masked = values.weights, int(np.isneginf(values.masked[0]).sum())
     keys_from = N_("from the encoder's output") if site.kind == "cross" else N_("from the same stack")
     return (
         Step(
             name=N_("query"),
-            formula="q = x W_Q + b_Q" if site.attention else "q",
+            formula="q = x W_Q + b_Q" if site.block.query else "q",
             numbers=to_float32(values.query),
             rows="heads",
             facts=((N_("numbers per head"), str(values.query.shape[1])),),
@@ -148,9 +149,9 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
         Step(
             name=N_("mask"),
             formula=N_("−∞ where masked"),
-            numbers=to_float32(np.where(masked, -np.inf, scores)),
+            numbers=to_float32(values.masked),
             rows="heads",
-            facts=((N_("masked tokens"), Message("{n} of {all}", n=int(masked[0].sum()), all=masked.shape[1])),),
+            facts=((N_("masked tokens"), Message("{n} of {all}", n=masked, all=weights.shape[1])),),
         ),
         Step(
             name=N_("weights"),
@@ -164,8 +165,8 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
         Step(
             name=N_("projection"),
             formula="o = [z₁ … z_h] W_O + b_O",
-            numbers=to_float32(values.output)[None],
-            facts=((N_("length"), format_length(values.output)),),
+            numbers=to_float32(output)[None],
+            facts=((N_("length"), format_length(output)),),
         ),
     )
 
@@ -189,7 +190,7 @@ def changes_of_scores(site: AttentionSite, values: AttentionValues) -> tuple[Ste
     return (capped,) * (site.cap is not None) + (moved,) * (site.bias is not None)
 
 
-def range_of(scores: FloatArray) -> tuple[tuple[str, str], ...]:
+def range_of(scores: NDArray[np.floating]) -> tuple[tuple[str, str], ...]:
     return ((N_("smallest"), f"{scores.min():.2f}"), (N_("largest"), f"{scores.max():.2f}"))
 
 
@@ -199,7 +200,7 @@ def sharing_fact(site: AttentionSite) -> tuple[tuple[str, str], ...]:
     return () if heads == 1 else ((N_("heads that share them"), str(heads)),)
 
 
-def sink_facts(site: AttentionSite, weights: FloatArray) -> tuple[tuple[str, str], ...]:
+def sink_facts(site: AttentionSite, weights: NDArray[np.floating]) -> tuple[tuple[str, str], ...]:
     """What the weights (H, S) of each head lack to 1, if there are sinks."""
     if site.sinks is None:
         return ()

@@ -1,20 +1,27 @@
-"""Every step of attention for one query, computed again in double precision from what was recorded."""
+"""Every step of attention for one query, computed again from what was recorded.
+
+`attend` is the only function that does so. `anatomy.py` calls it with one head in the precision of the recording, and
+`compute` with all heads of a block in double precision.
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from model.analysis.station import Followed, to_float64
 from model.analysis.streams import FloatArray, head_matrices
-from model.network.attention import MultiHeadAttention, attention_weights
-from model.network.own_model import OwnModel
+from model.network.attention import attention_weights
 from model.network.residual_stream import Block
 from model.network.scores import attention_scores
 from model.trace import hook_name
 
-__all__ = ["AttentionSite", "AttentionValues", "compute"]
+__all__ = ["AttentionSite", "AttentionValues", "attend", "compute", "mix_heads"]
+
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +37,6 @@ class AttentionSite:
         """The kind of attention."""
         assert self.block.kind is not None
         return self.block.kind
-
-    @property
-    def attention(self) -> MultiHeadAttention | None:
-        """The module, if it is our own."""
-        model = self.text.model
-        module = model.get_submodule(self.block.name) if isinstance(model, OwnModel) else None
-        return module if isinstance(module, MultiHeadAttention) else None
 
     @property
     def scaling(self) -> float:
@@ -61,7 +61,7 @@ class AttentionSite:
         return self.text.model.score_cap(self.kind, self.block.layer)
 
     @property
-    def sinks(self) -> torch.Tensor | None:
+    def sinks(self) -> Tensor | None:
         """The scores of the sinks, (H,)."""
         return self.text.model.sinks(self.kind, self.block.layer)
 
@@ -76,71 +76,96 @@ class AttentionSite:
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionValues:
-    """The results of the steps for one query, in double precision."""
+    """The results of the steps for one query."""
 
-    query: FloatArray  # (H, K)
-    products: FloatArray  # (H, S): the scores before the limit and the distance
-    capped: FloatArray  # (H, S): after the limit, before the distance
-    scores: FloatArray  # (H, S)
-    masked: NDArray[np.bool_]  # (H, S): True where the query may not attend
-    weights: FloatArray  # (H, S)
-    heads: FloatArray  # (H, K)
-    output: FloatArray  # (D,)
+    query: Floats  # (H, K)
+    products: Floats  # (H, S): the scores before the limit and the distance
+    capped: Floats  # (H, S): after the limit, before the distance
+    scores: Floats  # (H, S): with the number for the distance, divided by the temperature
+    masked: Floats  # (H, S): minus infinity where the query may not attend
+    weights: Floats  # (H, S)
+    weighted_values: Floats  # (H, S, K)
+    heads: Floats  # (H, K)
 
 
-def compute(site: AttentionSite, x: FloatArray) -> AttentionValues:
-    """The steps in double precision, from `x` (D,) and the model's own keys, values and mask."""
-    keys, values = site.all_keys("keys"), site.all_keys("values")  # (H, S, K)
-    query = compute_query(site, x)
-    products = compute_scores(site, query, keys)
-    capped = compute_scores(site, query, keys, cap=site.cap)
-    scores = compute_scores(site, query, keys, cap=site.cap, bias=site.bias)
-    masked = np.isneginf(site.recorded("masked_scores"))  # (H, S)
-    masked_scores = torch.from_numpy(np.where(masked, -np.inf, scores))
-    weights: FloatArray = attention_weights(masked_scores[None, :, None], site.sinks)[0, :, 0].numpy()  # (H, S)
-    heads = np.einsum("hs,hsk->hk", weights, values)
-    matrices, bias = head_matrices(site.text.model, site.kind, site.block.layer, len(heads))
-    output = np.einsum("hk,hkd->d", heads, matrices.numpy()) + bias.numpy()
+def attend(
+    query: Floats,
+    keys: Floats,
+    values: Floats,
+    *,
+    allowed: NDArray[np.bool_],
+    scaling: float,
+    cap: float | None = None,
+    bias: Floats | None = None,
+    vector: Tensor | None = None,
+    sinks: Tensor | None = None,
+    temperature: float = 1.0,
+) -> AttentionValues:
+    """The steps of attention for one query, in the precision of the arrays.
+
+    Args:
+        query: (H, K).
+        keys: (H, S, K).
+        values: (H, S, K).
+        allowed: False where the query may not attend, (S,) or (H, S).
+        scaling: The factor of the products q·k.
+        cap: The limit of the scores, see `cap_scores`.
+        bias: What is added to the scores for the distance of query and key, (H, S).
+        vector: One v for each head, (H, K): then the scores are additive.
+        sinks: The scores of the sinks, (H,).
+        temperature: The scores and those of the sinks are divided by it; models use 1.
+    """
+    # Recorded arrays cannot be written, and PyTorch wants a copy of such an array.
+    asked, given = torch.tensor(query)[None, :, None], torch.tensor(keys)[None]  # (1, H, 1, K), (1, H, S, K)
+    added = None if bias is None else torch.tensor(bias)[:, None]  # (H, 1, S)
+
+    def scored(cap: float | None = None, bias: Tensor | None = None) -> Floats:
+        scores = attention_scores(asked, given, scaling=scaling, cap=cap, bias=bias, vector=vector)
+        found: Floats = scores[0, :, 0].numpy()
+        return found
+
+    scores = scored(cap, added) / query.dtype.type(temperature)
+    masked = np.where(allowed, scores, query.dtype.type(-np.inf))
+    divided = None if sinks is None else sinks / temperature
+    weights: Floats = attention_weights(torch.from_numpy(masked)[None, :, None], divided)[0, :, 0].numpy()
+    weighted_values = weights[:, :, None] * values
     return AttentionValues(
         query=query,
-        products=products,
-        capped=capped,
+        products=scored(),
+        capped=scored(cap),
         scores=scores,
         masked=masked,
         weights=weights,
-        heads=heads,
-        output=output,
+        weighted_values=weighted_values,
+        heads=weighted_values.sum(axis=1),
+    )
+
+
+def compute(site: AttentionSite, x: FloatArray) -> AttentionValues:
+    """The steps of all heads in double precision, from `x` (D,) and the model's own keys, values and mask."""
+    vector = site.block.score_vector
+    return attend(
+        compute_query(site, x),
+        site.all_keys("keys"),
+        site.all_keys("values"),
+        allowed=~np.isneginf(site.recorded("masked_scores")),
+        scaling=site.scaling,
+        cap=site.cap,
+        bias=site.bias,
+        vector=None if vector is None else vector.cpu(),
+        sinks=None if site.sinks is None else site.sinks.cpu(),
     )
 
 
 def compute_query(site: AttentionSite, x: FloatArray) -> FloatArray:
     """The queries of all heads, (H, K). Those of another library are as recorded."""
-    attention = site.attention
-    if attention is None:
+    if site.block.query is None:
         return site.recorded("queries")
-    projection = attention.query_projection
-    query = to_float64(projection.weight) @ x + to_float64(projection.bias)  # (H·K,)
-    by_head = torch.from_numpy(query).view(1, attention.num_heads, 1, -1)
-    turned = attention.rotate(by_head.to(site.text.model.device), offset=site.position)
-    return to_float64(turned[0, :, 0])
+    return to_float64(site.block.query(torch.from_numpy(x), site.position))
 
 
-def compute_scores(
-    site: AttentionSite,
-    query: FloatArray,
-    keys: FloatArray,
-    *,
-    cap: float | None = None,
-    bias: FloatArray | None = None,
-) -> FloatArray:
-    """The scores of a query (H, K) with all keys (H, S, K), (H, S)."""
-    attention = site.attention
-    scores: FloatArray = attention_scores(
-        torch.from_numpy(query)[None, :, None],
-        torch.from_numpy(keys)[None],
-        scaling=site.scaling,
-        cap=cap,
-        bias=None if bias is None else torch.from_numpy(bias)[:, None],
-        vector=None if attention is None or attention.score_vector is None else attention.score_vector.detach().cpu(),
-    )[0, :, 0].numpy()
-    return scores
+def mix_heads(site: AttentionSite, heads: Floats) -> FloatArray:
+    """The output of attention (D,), from the head outputs (H, K)."""
+    matrices, bias = head_matrices(site.text.model, site.kind, site.block.layer, len(heads))
+    output: FloatArray = np.einsum("hk,hkd->d", heads, matrices.numpy()) + bias.numpy()
+    return output

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from model.network.attention import MultiHeadAttention
-from model.network.distance_bias import DistanceBias
 from model.network.scores import attention_scores
 
 __all__ = ["score_by_distance", "weight_by_distance"]
@@ -32,14 +31,13 @@ def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
     Raises:
         ValueError: the model has fewer positions.
     """
-    if isinstance(attention.positions, DistanceBias):
-        distances = torch.arange(-reach, reach + 1, device=attention.positions.device)
-        added: FloatArray = attention.positions.by_distance(distances)[0].cpu().numpy()
-        return added
+    added = attention.positions.bias(1, 2 * reach + 1, offset=reach)  # (1, H, 1, T)
+    if added is not None:
+        return added[0, :, 0].cpu().numpy()
 
     def turned(projection: nn.Linear) -> torch.Tensor:
         bias = projection.bias.expand(1, 2 * reach + 1, -1)  # (1, T, D)
-        return attention.rotate(attention.split_heads(bias))  # (1, H, T, K)
+        return attention.positions.rotate(attention.split_heads(bias))  # (1, H, T, K)
 
     queries, keys = turned(attention.query_projection), turned(attention.key_projection)
     keys = attention.for_each_head(keys)

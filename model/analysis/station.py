@@ -139,7 +139,7 @@ def to_float64(tensor: torch.Tensor) -> FloatArray:
     return tensor.detach().cpu().double().numpy()
 
 
-def to_float32(array: FloatArray) -> NDArray[np.float32]:
+def to_float32(array: NDArray[np.floating]) -> NDArray[np.float32]:
     """An array in single precision, for showing."""
     return array.astype(np.float32)
 

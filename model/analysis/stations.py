@@ -126,12 +126,11 @@ def embedding_stations(text: Followed, stack: Stack, position: int) -> list[Stat
 
 def token_station(text: Followed, stack: Stack, position: int, recorded: FloatArray) -> Station:
     """The embedding of a token, (D,), as the model uses it."""
-    vector, scale = recorded, 1.0
+    vector, scale = recorded, stack.embed_scale
     if stack.embed is not None:
         ids = torch.tensor([[text.ids[stack.name][position]]], device=text.model.device)
         vector = to_float64(stack.embed(ids)[0, 0])
     difference = largest_difference(vector, recorded)
-    scale = getattr(getattr(stack.embed, "__self__", None), "scale", 1.0)  # only of our own models
     facts = ((("√d", f"{scale:.4g}"),) if scale != 1 else ()) + mean_and_variance(vector)
     return Station(
         name=N_("Token embedding"),

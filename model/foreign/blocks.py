@@ -5,8 +5,9 @@ the layer has all submodules that it names. `verification.py` checks with number
 says, so a wrong layout is never used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from torch import nn
 from transformers.pytorch_utils import Conv1D
@@ -17,27 +18,38 @@ __all__ = ["Layout", "Norms", "contraction", "layout_of", "mixer", "submodule"]
 CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "fc_out", "Wo", "wo", "w2", "lin2", "2", "contract")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Norms:
-    """The names of the norms of a block; "" where it has none."""
+Part = TypeVar("Part")
+Other = TypeVar("Other")
 
-    before: str = ""  # of what the block reads
-    added: str = ""  # of its output
-    after: str = ""  # of the sum
+
+@dataclass(frozen=True, kw_only=True)
+class Norms(Generic[Part]):
+    """The norms of a block: their names, their modules or their descriptions. None where it has none."""
+
+    before: Part | None = None  # of what the block reads
+    added: Part | None = None  # of its output
+    after: Part | None = None  # of the sum
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names that are not empty."""
-        return tuple(name for name in (self.before, self.added, self.after) if name)
+    def given(self) -> tuple[Part, ...]:
+        """The norms that the block has."""
+        return tuple(norm for norm in (self.before, self.added, self.after) if norm is not None)
+
+    def map(self, change: Callable[[Part], Other | None]) -> "Norms[Other]":
+        """Each norm in another form, such as the module that has a name."""
+        before, added, after = (
+            None if norm is None else change(norm) for norm in (self.before, self.added, self.after)
+        )
+        return Norms(before=before, added=added, after=after)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """The blocks of a layer in the order of the sum: attention, cross-attention if there is one, feed-forward."""
 
-    attention: Norms
-    cross: Norms | None = None
-    feed_forward: Norms
+    attention: Norms[str]
+    cross: Norms[str] | None = None
+    feed_forward: Norms[str]
     network: tuple[str, ...]  # the modules of the feed-forward network, one after the other
     parallel: bool = False  # both blocks read the input of the layer
     by_choice: bool = False  # only for models that choose to have their norms after the sums
@@ -45,8 +57,8 @@ class Layout:
     @property
     def names(self) -> tuple[str, ...]:
         """The submodules that a layer with this layout has."""
-        cross = self.cross.names if self.cross else ()
-        return (*self.attention.names, *cross, *self.feed_forward.names, *self.network)
+        cross = self.cross.given if self.cross else ()
+        return (*self.attention.given, *cross, *self.feed_forward.given, *self.network)
 
 
 def pre(attention: str, feed_forward: str, *network: str, cross: str = "", parallel: bool = False) -> Layout:
@@ -71,8 +83,8 @@ def post(attention: str, feed_forward: str, *network: str, cross: str = "", by_c
     )
 
 
-def both(attention: tuple[str, str], feed_forward: tuple[str, str], *network: str) -> Layout:
-    """Norms of what the blocks read and norms of their outputs; "" where there is none."""
+def both(attention: tuple[str | None, str], feed_forward: tuple[str | None, str], *network: str) -> Layout:
+    """Norms of what the blocks read and norms of their outputs; None where there is none."""
     return Layout(
         attention=Norms(before=attention[0], added=attention[1]),
         feed_forward=Norms(before=feed_forward[0], added=feed_forward[1]),
@@ -128,7 +140,7 @@ LAYOUTS: tuple[Layout, ...] = (
     both(("input_layernorm", "post_attention_layernorm"), ("pre_mlp_layernorm", "post_mlp_layernorm"), "mlp"),
     both(("input_layernorm", "post_self_attn_layernorm"), ("post_attention_layernorm", "post_mlp_layernorm"), "mlp"),
     # OLMo 2 and 3, EXAONE 4
-    both(("", "post_attention_layernorm"), ("", "post_feedforward_layernorm"), "mlp"),
+    both((None, "post_attention_layernorm"), (None, "post_feedforward_layernorm"), "mlp"),
     # VaultGemma
     pre("input_layernorm", "pre_feedforward_layernorm", "mlp"),
     # Nomic

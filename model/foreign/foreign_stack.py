@@ -1,7 +1,6 @@
 """The description of a model of Hugging Face's `transformers` as a `Stack`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -15,6 +14,8 @@ from model.foreign.stream_hooks import BlockModules, EmbeddingModules, StackModu
 from model.network.residual_stream import Block, Code, Pooling, Stack
 
 __all__ = ["describe_foreign_stack"]
+
+AttentionCode = dict[tuple[str, int], Code]  # (kind, layer) → the function that computes this attention
 
 
 def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, pooling: Pooling) -> Stack:
@@ -33,9 +34,12 @@ def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, poo
     blocks: list[Block] = []
     attention = attention_code(model)
     for index, layer in enumerate(modules.blocks):
-        described = describe_blocks(layer, index, streams[-1], width=width, parallel=modules.parallel[index])
-        code = partial(with_code, layer=modules.layers[index], attention=attention)
-        blocks += map(code, described, layer)
+        reads = streams[-1]
+        for part in layer:
+            blocks.append(
+                describe_block(part, modules.layers[index], index, reads=reads, width=width, attention=attention)
+            )
+            reads = reads if modules.parallel[index] else f"{part.place}.stream"
         streams.append(f"{layer[-1].place}.stream")
     writes = name == "decoder" or not model.config.is_encoder_decoder
     embedding = modules.embedding
@@ -61,7 +65,7 @@ def embed(embedding: EmbeddingModules, ids: Tensor) -> Tensor:
     return (vectors * embedding.multiplier).to(ids.device)
 
 
-def attention_code(model: PreTrainedModel) -> dict[tuple[str, int], Code]:
+def attention_code(model: PreTrainedModel) -> AttentionCode:
     """(kind, layer) → the function of the library that computes this attention."""
     return {
         (hooks.kind, hooks.layer): (type(module).forward,)
@@ -70,44 +74,43 @@ def attention_code(model: PreTrainedModel) -> dict[tuple[str, int], Code]:
     }
 
 
-def with_code(block: Block, part: BlockModules, layer: nn.Module, attention: dict[tuple[str, int], Code]) -> Block:
-    """A block with the functions of the library that compute it."""
-    own = code_of(part.network) if block.kind is None else attention.get((block.kind, block.layer), ())
-    norms = [norm for norm in (part.norms.before, part.norms.added, part.norms.after) if norm is not None]
-    return replace(block, code=own, sum_code=code_of((layer, *norms)))
-
-
 def code_of(modules: Sequence[nn.Module]) -> Code:
     """What modules of the library compute; without those of PyTorch."""
     own = (type(module) for module in modules if not type(module).__module__.startswith("torch."))
     return tuple(dict.fromkeys(kind.forward for kind in own))
 
 
-def describe_blocks(
-    layer: Sequence[BlockModules], index: int, reads: str, *, width: int, parallel: bool
-) -> list[Block]:
-    """The blocks of a layer. The first one reads the stream at the hook point `reads`, parallel blocks all do."""
-    blocks = []
-    for part in layer:
-        contract = part.contract
-        blocks.append(
-            Block(
-                name=part.name,
-                kind=part.kind,
-                layer=index,
-                reads=reads,
-                added=f"{part.place}.added",
-                norm_before=describe_norm(part.norms.before, width),
-                norm_added=describe_norm(part.norms.added, width),
-                norm_after=describe_norm(part.norms.after, width),
-                multiplier=part.multiplier,
-                feed_forward=partial(run_network, part.network) if part.network else None,
-                units="" if contract is None else f"{part.name}.units",
-                contract=None if contract is None else describe_matrix(contract),
-            )
-        )
-        reads = reads if parallel else f"{part.place}.stream"
-    return blocks
+def describe_block(
+    part: BlockModules, layer: nn.Module, index: int, *, reads: str, width: int, attention: AttentionCode
+) -> Block:
+    """Describe a block, with the functions of the library that compute it.
+
+    Args:
+        part: The modules of the block.
+        layer: The layer that contains it.
+        index: Of the layer, counted from 0.
+        reads: The hook point of the stream that the block reads.
+        width: D.
+        attention: From `attention_code`.
+    """
+    norms = part.norms.map(partial(describe_norm, width=width))
+    contract = part.contract
+    return Block(
+        name=part.name,
+        kind=part.kind,
+        layer=index,
+        reads=reads,
+        added=f"{part.place}.added",
+        norm_before=norms.before,
+        norm_added=norms.added,
+        norm_after=norms.after,
+        multiplier=part.multiplier,
+        feed_forward=partial(run_network, part.network) if part.network else None,
+        units="" if contract is None else f"{part.name}.units",
+        contract=None if contract is None else describe_matrix(contract),
+        code=code_of(part.network) if part.kind is None else attention.get((part.kind, index), ()),
+        sum_code=code_of((layer, *part.norms.given)),
+    )
 
 
 @torch.no_grad()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -10,9 +11,9 @@ from transformers import PreTrainedModel
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks
-from model.foreign.blocks import Layout, Norms, contraction, layout_of, mixer, submodule
+from model.foreign.blocks import Layout, contraction, layout_of, mixer, submodule
 from model.foreign.sizes import TABLES
-from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules
+from model.foreign.stream_hooks import BlockModules, EmbeddingModules, StackModules
 from model.messages import Message
 from model.network.residual_stream import StackName
 
@@ -123,7 +124,7 @@ def blocks_of(
                     name=f"{prefix}.{KINDS[kind].module}",
                     kind=kind,
                     output=output,
-                    norms=norms_of(layer, norms),
+                    norms=norms.map(partial(submodule, layer)),
                     multiplier=multiplier,
                 )
             )
@@ -133,7 +134,7 @@ def blocks_of(
             name=f"{prefix}.feed_forward",
             kind=None,
             output=network[-1],
-            norms=norms_of(layer, layout.feed_forward),
+            norms=layout.feed_forward.map(partial(submodule, layer)),
             multiplier=multiplier,
             network=network,
             contract=contraction(network),
@@ -160,13 +161,6 @@ def mixer_of(layer: nn.Module, hooks: AttentionHooks | None, *, cross: bool) -> 
 
 def attention_module(layer: nn.Module, hooks: AttentionHooks) -> nn.Module:
     return next(module for module in layer.modules() if getattr(module, "hooks", None) is hooks)
-
-
-def norms_of(layer: nn.Module, norms: Norms) -> NormModules:
-    before, added, after = (
-        submodule(layer, name) if name else None for name in (norms.before, norms.added, norms.after)
-    )
-    return NormModules(before=before, added=added, after=after)
 
 
 def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> EmbeddingModules:

@@ -13,22 +13,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from model.foreign.blocks import Norms
 from model.network.residual_stream import StackName
 from model.trace import Trace, active_trace
 
-__all__ = ["BlockModules", "EmbeddingModules", "NormModules", "StackModules", "place_stream_hooks"]
+__all__ = ["BlockModules", "EmbeddingModules", "StackModules", "place_stream_hooks"]
 
 # The stream inside a layer: a model of the library keeps the sum of its first block in a local variable.
 _STREAM: ContextVar[Tensor | None] = ContextVar("headlight_residual_stream", default=None)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class NormModules:
-    """The library's norms of one block."""
-
-    before: nn.Module | None  # of what the block reads
-    added: nn.Module | None  # of its output
-    after: nn.Module | None  # of the sum
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +30,7 @@ class BlockModules:
     name: str  # such as "decoder.layers.3.cross_attention"
     kind: str | None  # the kind of attention; None for a feed-forward network
     output: nn.Module  # returns what the block adds, before its norm and multiplier
-    norms: NormModules
+    norms: Norms[nn.Module]
     multiplier: float
     network: tuple[nn.Module, ...] = ()  # of a feed-forward network
     contract: nn.Module | None = None

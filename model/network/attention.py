@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from model.network.cache import KeyValue, for_heads
 from model.network.cpu_attention import attend_on_cpu
-from model.network.distance_bias import DistanceBias
 from model.network.dropout import Dropout
-from model.network.positional import RotaryPositions
+from model.network.positional import LayerPositions
 from model.network.scores import attention_scores
 from model.trace import HookPoint, active_trace
 
@@ -59,7 +58,7 @@ class MultiHeadAttention(nn.Module):
         num_heads: int,
         dropout: float,
         kind: str = "scaled_dot_product",
-        positions: RotaryPositions | DistanceBias | None = None,
+        positions: LayerPositions | None = None,
         num_kv_heads: int | None = None,
         score_cap: float | None = None,
         sinks: bool = False,
@@ -69,7 +68,7 @@ class MultiHeadAttention(nn.Module):
         num_heads: H.
         dropout: Rate for the weights.
         kind: "scaled_dot_product" or "additive".
-        positions: What rotates queries and keys, or what is added to the scores for their distance.
+        positions: What rotates queries and keys, or adds to the scores for their distance; None does neither.
         num_kv_heads: G, the number of different keys and values. H / G heads share one (Ainslie et al. 2023).
         score_cap: The limit of the scores, see `cap_scores`.
         sinks: Each head has a sink, see `attention_weights`.
@@ -86,7 +85,7 @@ class MultiHeadAttention(nn.Module):
         self.num_heads, self.num_kv_heads, self.width = num_heads, kv_heads, d_model // num_heads
         self.score_cap = score_cap
         self.dropout = Dropout(dropout)
-        self.positions = positions
+        self.positions = positions or LayerPositions()
         self.query_projection = nn.Linear(d_model, d_model)
         self.key_projection = nn.Linear(d_model, kv_heads * self.width)
         self.value_projection = nn.Linear(d_model, kv_heads * self.width)
@@ -122,7 +121,7 @@ class MultiHeadAttention(nn.Module):
         """
         offset = cache.length if cache is not None and memory is None else 0
         projected = self.split_heads(self.query_projection(x))  # (B, H, T, K); step: query
-        queries = self.queries(self.rotate(projected, offset))  # (B, H, T, K); step: query
+        queries = self.queries(self.positions.rotate(projected, offset=offset))  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
@@ -130,7 +129,7 @@ class MultiHeadAttention(nn.Module):
         else:
             keys, values = cache.once(partial(self.keys_and_values, memory))
         keys, values = self.for_each_head(keys), self.for_each_head(values)  # (B, H, S, K)
-        bias = self.distance_bias(queries, keys, offset)  # (1, H, T, S)
+        bias = self.positions.bias(queries.size(2), keys.size(2), offset=offset)  # (1, H, T, S)
         attend = self.written_out if self.needs_steps or active_trace() is not None else self.fused
         heads = attend(queries, keys, values, mask, bias)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
@@ -142,7 +141,7 @@ class MultiHeadAttention(nn.Module):
 
     def keys_and_values(self, memory: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         """New keys and values (B, G, S, K); (B, H, S, K) for a trace, because an edit may change only some heads."""
-        keys = self.rotate(self.split_heads(self.key_projection(memory)), offset)  # (B, G, S, K)
+        keys = self.positions.rotate(self.split_heads(self.key_projection(memory)), offset=offset)  # (B, G, S, K)
         values = self.split_heads(self.value_projection(memory))  # (B, G, S, K)
         if active_trace() is None:
             return keys, values
@@ -154,22 +153,6 @@ class MultiHeadAttention(nn.Module):
     def for_each_head(self, x: Tensor) -> Tensor:
         """Keys or values (B, G, S, K) as each head uses them, (B, H, S, K)."""
         return for_heads(x, self.num_heads)
-
-    def distance_bias(self, queries: Tensor, keys: Tensor, offset: int = 0) -> Tensor | None:
-        """What is added to the scores for the distances, (1, H, T, S); see `DistanceBias.forward`."""
-        if not isinstance(self.positions, DistanceBias):
-            return None
-        bias: Tensor = self.positions(queries.size(2), keys.size(2), offset=offset)
-        return bias
-
-    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Rotate queries or keys (B, H, T, K) by their positions, if the positions are rotary.
-
-        Args:
-            x: Queries or keys of positions `offset` … `offset + T - 1`.
-            offset: Positions that are already in the cache.
-        """
-        return self.positions(x, offset=offset) if isinstance(self.positions, RotaryPositions) else x
 
     def written_out(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None

@@ -91,6 +91,7 @@ class Classifier(OwnModel):
             attention_pooling=self.pooling.describe() if isinstance(self.pooling, AttentionPooling) else None,
             readout=[matrix_of(self.output_projection)],
             embed=self.encoder.embedding.embed,
+            embed_scale=self.encoder.embedding.scale,
             embedding_code=self.encoder.embedding.code,
             readout_code=(Classifier.forward,),
         )

@@ -10,13 +10,15 @@ import math
 import torch
 from torch import Tensor, nn
 
+from model.network.positional import LayerPositions
+
 __all__ = ["BucketedBias", "DistanceBias", "LinearBias", "alibi_slopes", "distance_buckets"]
 
 BUCKETS = 32  # of T5: for the distances of one side, or of both sides together
 FARTHEST = 128  # tokens, of T5: larger distances share one bucket
 
 
-class DistanceBias(nn.Module):
+class DistanceBias(LayerPositions):
     """A number for each head and each distance."""
 
     @property
@@ -34,17 +36,8 @@ class DistanceBias(nn.Module):
         """
         raise NotImplementedError
 
-    def forward(self, queries: int, keys: int, *, offset: int = 0) -> Tensor:
-        """The numbers of the queries at positions `offset` … `offset + T - 1` and the keys at `0` … `S - 1`.
-
-        Args:
-            queries: T.
-            keys: S.
-            offset: Positions that are already in the cache.
-
-        Returns:
-            (1, H, T, S).
-        """
+    def bias(self, queries: int, keys: int, *, offset: int = 0) -> Tensor:
+        """See `LayerPositions.bias`."""
         read = torch.arange(keys, device=self.device)
         places = torch.arange(offset, offset + queries, device=self.device)
         return self.by_distance(read - places[:, None])

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from model.config.model import LayersConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import KeyValue
-from model.network.distance_bias import BucketedBias, DistanceBias, LinearBias
+from model.network.distance_bias import BucketedBias, LinearBias
 from model.network.dropout import Dropout
-from model.network.positional import RotaryPositions
+from model.network.positional import LayerPositions, RotaryPositions
 from model.trace import HookPoint
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual", "make_layer_positions"]
@@ -57,11 +57,8 @@ class Residual(nn.Module):
         return self.stream(self.normed(self.norm(total)))  # step: norm
 
 
-Positions = RotaryPositions | DistanceBias
-
-
-def make_layer_positions(config: LayersConfig, *, both_sides: bool) -> Positions | None:
-    """What the self-attention of all layers of a stack uses for positions; None where vectors are added to the tokens.
+def make_layer_positions(config: LayersConfig, *, both_sides: bool) -> LayerPositions:
+    """What the self-attention of all layers of a stack does for positions; nothing where vectors are added to tokens.
 
     Args:
         config: The sizes.
@@ -73,10 +70,10 @@ def make_layer_positions(config: LayersConfig, *, both_sides: bool) -> Positions
         return LinearBias(num_heads=config.num_heads)
     if config.positional == "relative":
         return BucketedBias(num_heads=config.num_heads, d_model=config.d_model, both_sides=both_sides)
-    return None
+    return LayerPositions()
 
 
-def attention(config: LayersConfig, positions: Positions | None = None) -> MultiHeadAttention:
+def attention(config: LayersConfig, positions: LayerPositions | None = None) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model,
         num_heads=config.num_heads,
@@ -92,7 +89,7 @@ def attention(config: LayersConfig, positions: Positions | None = None) -> Multi
 class EncoderLayer(nn.Module):
     """Self-attention over the source, then feed-forward."""
 
-    def __init__(self, config: LayersConfig, positions: Positions | None) -> None:
+    def __init__(self, config: LayersConfig, positions: LayerPositions) -> None:
         super().__init__()
         self.self_attention = attention(config, positions)
         self.feed_forward = FeedForward(config)
@@ -107,7 +104,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention over the target, cross-attention to the source, then feed-forward."""
 
-    def __init__(self, config: LayersConfig, positions: Positions | None) -> None:
+    def __init__(self, config: LayersConfig, positions: LayerPositions) -> None:
         super().__init__()
         self.self_attention = attention(config, positions)
         self.cross_attention = attention(config)

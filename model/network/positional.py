@@ -1,6 +1,7 @@
 """Positional encodings give a Transformer the order of its tokens.
 
-Two kinds add a vector to each token. The rotary kind rotates the queries and keys of a layer instead.
+Three kinds add a vector to each token. The others work in each attention layer instead: they are `LayerPositions`. The
+rotary kind rotates queries and keys, and those in `distance_bias.py` add numbers to the scores.
 """
 
 import math
@@ -12,6 +13,7 @@ from model.config.section import require
 
 __all__ = [
     "FixedPositions",
+    "LayerPositions",
     "LearnedPositions",
     "PositionalEncoding",
     "RotaryPositions",
@@ -100,7 +102,36 @@ class LearnedPositions(PositionalEncoding):
         return self.embedding
 
 
-class RotaryPositions(nn.Module):
+class LayerPositions(nn.Module):
+    """What an attention layer does to distinguish positions. This class does nothing, as in cross-attention."""
+
+    def rotate(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Rotate queries or keys by their positions.
+
+        Args:
+            x: Queries or keys of positions `offset` … `offset + T - 1`, (B, H, T, K).
+            offset: Positions that are already in the cache.
+
+        Returns:
+            (B, H, T, K).
+        """
+        return x
+
+    def bias(self, queries: int, keys: int, *, offset: int = 0) -> Tensor | None:
+        """What is added to the scores of the queries at positions `offset` … `offset + T - 1`.
+
+        Args:
+            queries: T.
+            keys: S. Their positions are `0` … `S - 1`.
+            offset: Positions that are already in the cache.
+
+        Returns:
+            (1, H, T, S); None if nothing is added.
+        """
+        return None
+
+
+class RotaryPositions(LayerPositions):
     """Rotates each pair of numbers in a query or key. The angle is the position times the rate of the pair.
 
     Then the product of a query and a key depends on their distance ("RoFormer", Su et al. 2021, section 3.2.2). The
@@ -116,8 +147,8 @@ class RotaryPositions(nn.Module):
         """Sine and cosine of the angle of each pair, one row per position, (max_length, K)."""
         return self.get_buffer("waves")
 
-    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """Rotate the vectors of positions `offset` … `offset + T - 1`, (B, H, T, K).
+    def rotate(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """See `LayerPositions.rotate`.
 
         Raises:
             ValueError: the text has more tokens than the table has rows.

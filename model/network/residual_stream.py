@@ -108,6 +108,9 @@ class Block:
     norm_added: Norm | None = None  # of its output (Gemma 2, OLMo 2)
     norm_after: Norm | None = None  # of the sum ("post")
     multiplier: float = 1.0  # of its output (Granite)
+    # Only of attention. The queries of a position (H, K), from norm_before(reads) there (D,), and the position:
+    query: Callable[[Tensor, int], Tensor] | None = None  # None where they are only recorded
+    score_vector: Tensor | None = None  # (H, K), of additive scores
     # Only of a feed-forward network:
     feed_forward: Callable[[Tensor], Tensor] | None = None  # from norm_before(reads) to its output, (…, D) → (…, D)
     units: str = ""  # its units after the activation, (B, T, F); "" where they are not recorded
@@ -143,6 +146,7 @@ class Stack:
     attention_pooling: AttentionPooling | None = None  # only for "attention"
     readout: tuple[ReadoutStep, ...] = ()  # from the normed (and pooled) states to logits; () if nothing is written
     embed: Callable[[Tensor], Tensor] | None = None  # from token ids (B, T) to `token_vectors`
+    embed_scale: float = 1.0  # the factor of the token embeddings in it, where it is shown
     embedding_code: Code = ()  # computes `embedding`
     readout_code: Code = ()  # computes the logits
 

@@ -1,12 +1,12 @@
 """The description of our own encoder and decoder as a `Stack`."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
-from model.network.distance_bias import DistanceBias
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
 from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
@@ -23,6 +23,7 @@ def describe_stack(
     attention_pooling: AttentionPooling | None = None,
     readout: Sequence[ReadoutStep] = (),
     embed: Callable[[Tensor], Tensor] | None = None,
+    embed_scale: float = 1.0,
     embedding_code: Code = (),
     readout_code: Code = (),
 ) -> Stack:
@@ -36,6 +37,7 @@ def describe_stack(
         attention_pooling: Its parts, if it is "attention".
         readout: From its states to logits.
         embed: From token ids to token vectors.
+        embed_scale: The factor of the token embeddings in it.
         embedding_code: The functions that compute the sum of the embeddings.
         readout_code: The functions that compute the logits.
     """
@@ -57,6 +59,7 @@ def describe_stack(
         attention_pooling=attention_pooling,
         readout=tuple(readout),
         embed=embed,
+        embed_scale=embed_scale,
         embedding_code=embedding_code,
         readout_code=readout_code,
     )
@@ -70,8 +73,9 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
         if kind == "cross" and not isinstance(layer, DecoderLayer):
             continue
         name = f"{prefix}.{module}"
-        residual = layer.get_submodule(f"{module}_residual")
+        residual, attention = layer.get_submodule(f"{module}_residual"), layer.get_submodule(module)
         assert isinstance(residual, Residual)
+        assert isinstance(attention, MultiHeadAttention)
         before, after = norms_of(residual)
         blocks.append(
             Block(
@@ -82,7 +86,9 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
                 added=f"{name}_residual.added",
                 norm_before=before,
                 norm_after=after,
-                code=attention_code(layer.get_submodule(module)),
+                query=partial(query_of, attention),
+                score_vector=None if attention.score_vector is None else attention.score_vector.detach(),
+                code=attention_code(attention),
                 sum_code=(Residual.forward,),
             )
         )
@@ -106,12 +112,18 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
     return [*blocks, feed_forward]
 
 
-def attention_code(module: nn.Module) -> Code:
+def query_of(attention: MultiHeadAttention, x: Tensor, position: int) -> Tensor:
+    """The queries (H, K) of what attention reads at one position, (D,), in the precision of `x`."""
+    projection = attention.query_projection
+    whole = matrix_of(projection)(x.to(projection.weight.device))  # (H·K,)
+    return attention.positions.rotate(attention.split_heads(whole[None, None]), offset=position)[0, :, 0]
+
+
+def attention_code(module: MultiHeadAttention) -> Code:
     """The functions that compute the steps of attention."""
-    assert isinstance(module, MultiHeadAttention)
     scores = scaled_dot_product_scores if module.score_vector is None else additive_scores
     cap = () if module.score_cap is None else (cap_scores,)
-    bias = (add_bias,) if isinstance(module.positions, DistanceBias) else ()
+    bias = () if module.positions.bias(1, 1) is None else (add_bias,)
     return (
         MultiHeadAttention.forward,
         MultiHeadAttention.written_out,

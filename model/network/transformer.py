@@ -203,6 +203,7 @@ class Transformer(Translator):
                 self.encoder.layers,
                 self.encoder.norm,
                 embed=embedding.embed,
+                embed_scale=embedding.scale,
                 embedding_code=embedding.code,
             )
         embedding = self.decoder.embedding
@@ -212,6 +213,7 @@ class Transformer(Translator):
             self.decoder.norm,
             readout=[matrix_of(self.output_projection)],
             embed=embedding.embed,
+            embed_scale=embedding.scale,
             embedding_code=embedding.code,
             readout_code=(Transformer.project,),
         )

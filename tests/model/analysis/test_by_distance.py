@@ -40,7 +40,7 @@ def test_the_numbers_that_a_layer_adds_are_its_scores_by_distance() -> None:
     positions = BucketedBias(num_heads=2, d_model=1, both_sides=True)
     layer = MultiHeadAttention(d_model=16, num_heads=2, dropout=0.0, positions=positions).eval()
     found = score_by_distance(layer, REACH)
-    np.testing.assert_array_equal(found, positions(20, 20)[0, :, 9, 9 - REACH : 10 + REACH].numpy())
+    np.testing.assert_array_equal(found, positions.bias(20, 20)[0, :, 9, 9 - REACH : 10 + REACH].numpy())
 
 
 def test_a_reach_beyond_the_positions_is_refused(attention: MultiHeadAttention) -> None:

@@ -95,15 +95,15 @@ def test_the_relative_bias_is_that_of_t5(decoder: bool) -> None:
     ours = BucketedBias(num_heads=HEADS, d_model=D, both_sides=not decoder)
     theirs = T5Attention(T5Config(num_heads=HEADS, is_decoder=decoder), has_relative_attention_bias=True, layer_idx=0)
     theirs.relative_attention_bias.weight.copy_(ours.table)
-    assert torch.equal(ours(300, 300), theirs.compute_bias(300, 300))
-    assert torch.equal(ours(1, 200, offset=199), ours(200, 200)[:, :, -1:])  # after a cache
+    assert torch.equal(ours.bias(300, 300), theirs.compute_bias(300, 300))
+    assert torch.equal(ours.bias(1, 200, offset=199), ours.bias(200, 200)[:, :, -1:])  # after a cache
 
 
 @pytest.mark.parametrize("heads", [4, 6, 12])
 def test_the_slopes_of_alibi_are_those_of_bloom(heads: int) -> None:
     built = build_alibi_tensor(torch.ones(1, LENGTH), heads, torch.float32).view(heads, LENGTH)  # slope · key
     torch.testing.assert_close(alibi_slopes(heads), built[:, 1])
-    bias = LinearBias(num_heads=heads)(LENGTH, LENGTH)[0]  # (H, T, S)
+    bias = LinearBias(num_heads=heads).bias(LENGTH, LENGTH)[0]  # (H, T, S)
     masked = built[:, None].expand(-1, LENGTH, -1).masked_fill(~causal_mask(LENGTH)[0], -torch.inf)
     # BLOOM counts from the first token and not from the query: the same for every key, so the softmax is the same.
     torch.testing.assert_close(bias.masked_fill(~causal_mask(LENGTH)[0], -torch.inf).softmax(-1), masked.softmax(-1))

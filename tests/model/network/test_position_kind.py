@@ -85,7 +85,9 @@ def test_the_numbers_for_distances_are_those_that_a_translator_adds_to_its_score
 def test_a_translator_rotates_queries_in_both_stacks_and_none_in_cross_attention() -> None:
     model = Transformer(replace(CONFIG, positional="rotary")).eval()
     assert model.position_kind("encoder").name == model.position_kind("decoder").name == "rotary"
-    assert model.decoder.layers[0].cross_attention.positions is None
+    cross, x = model.decoder.layers[0].cross_attention.positions, torch.randn(1, 2, 3, 4)
+    assert cross.rotate(x, offset=2) is x
+    assert cross.bias(3, 3) is None
 
 
 def test_a_recurrent_model_needs_no_positions() -> None:

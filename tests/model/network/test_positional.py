@@ -6,7 +6,14 @@ import torch
 from model.config.model import ClassifierConfig
 from model.config.section import ConfigError
 from model.network.classifier import Classifier
-from model.network.positional import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal_table
+from model.network.distance_bias import BucketedBias, LinearBias
+from model.network.positional import (
+    LayerPositions,
+    LearnedPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+    sinusoidal_table,
+)
 from model.trace import tracing
 
 
@@ -34,10 +41,33 @@ def test_an_offset_continues_at_the_given_position(kind: type) -> None:
 
 
 def test_rotated_vectors_continue_at_the_given_position() -> None:
-    turn, x = RotaryPositions(max_length=10, width=8), torch.randn(2, 3, 6, 8)
+    turn, x = RotaryPositions(max_length=10, width=8).rotate, torch.randn(2, 3, 6, 8)
     torch.testing.assert_close(turn(x[:, :, 4:], offset=4), turn(x)[:, :, 4:])
     with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
         turn(x, offset=5)
+
+
+@pytest.mark.parametrize(
+    ("positions", "rotates", "adds"),
+    [
+        (LayerPositions(), False, False),
+        (RotaryPositions(max_length=10, width=8), True, False),
+        (LinearBias(num_heads=2), False, True),
+        (BucketedBias(num_heads=2, d_model=8, both_sides=True), False, True),
+    ],
+)
+def test_positions_in_a_layer_rotate_or_add_and_never_both(
+    positions: LayerPositions, rotates: bool, adds: bool
+) -> None:
+    x = torch.randn(1, 2, 3, 8)
+    assert (not torch.equal(positions.rotate(x, offset=2), x)) == rotates
+    bias = positions.bias(3, 5, offset=2)
+    assert (bias is not None) == adds
+    if bias is not None:
+        whole = positions.bias(5, 5)
+        assert whole is not None
+        assert bias.shape == (1, 2, 3, 5)
+        torch.testing.assert_close(bias, whole[:, :, 2:])
 
 
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
@@ -58,13 +88,13 @@ def test_rotary_positions_rotate_each_pair_like_a_complex_number() -> None:
     angles = torch.arange(9, dtype=torch.float64)[:, None] * rates  # (T, K/2)
     turned = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
     # The waves are kept in float32.
-    torch.testing.assert_close(RotaryPositions(max_length=12, width=8)(x), turned, atol=1e-5, rtol=0)
+    torch.testing.assert_close(RotaryPositions(max_length=12, width=8).rotate(x), turned, atol=1e-5, rtol=0)
 
 
 def test_the_product_of_rotated_vectors_depends_only_on_their_distance() -> None:
     torch.manual_seed(0)
     query, key = (torch.randn(8).expand(1, 1, 30, 8) for _ in range(2))
-    turn = RotaryPositions(max_length=30, width=8)
+    turn = RotaryPositions(max_length=30, width=8).rotate
     scores = (turn(query) @ turn(key).transpose(-2, -1))[0, 0]  # (T, S)
     for distance in (-20, -1, 0, 1, 5):
         diagonal = scores.diagonal(distance)
@@ -74,7 +104,7 @@ def test_the_product_of_rotated_vectors_depends_only_on_their_distance() -> None
 
 def test_a_text_longer_than_the_rotation_is_refused_with_both_numbers() -> None:
     with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
-        RotaryPositions(max_length=10, width=8)(torch.zeros(1, 1, 11, 8))
+        RotaryPositions(max_length=10, width=8).rotate(torch.zeros(1, 1, 11, 8))
 
 
 def rotary(**settings: object) -> ClassifierConfig:
