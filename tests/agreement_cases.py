@@ -160,19 +160,16 @@ RECURRENT = (
 
 CASES: Mapping[str, Case] = {
     "post": ours(),
-    "pre": ours(norm="pre"),
-    "gelu": ours(activation="gelu"),
     "additive": ours(attention="additive"),
     "rotary with shared keys": ours(positional="rotary", num_kv_heads=2),
     "ALiBi with a limit of the scores": ours(positional="alibi", score_cap=1.5, norm="pre"),
     "relative": ours(positional="relative"),
     "sinks": ours(attention_sinks=True, num_kv_heads=1),
-    "learned": ours(positional="learned"),
     "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
-    "tied on the target side": ours(tie_embeddings="target"),
-    "untied": ours(tie_embeddings="none"),
-    "one layer": ours(num_encoder_layers=1, num_decoder_layers=1),
-    "more encoder than decoder": ours(num_encoder_layers=3, num_decoder_layers=1),
+    "one layer, untied": ours(num_encoder_layers=1, num_decoder_layers=1, tie_embeddings="none"),
+    "more encoder than decoder, tied on the target side": ours(
+        num_encoder_layers=3, num_decoder_layers=1, tie_embeddings="target"
+    ),
     "recurrent": recurrent("additive"),
     "recurrent without attention": recurrent("none"),
     "classifier": classifier(),

@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -90,16 +91,10 @@ def toy_toml(**settings: object) -> str:
 SLOW_FOLDERS = ("browser", "deploy", "live", "model/training", "model/foreign", "model/corpora", "weights")
 SLOW_FILES = {
     *("test_hostile_input", "test_spare"),  # these measure times
-    *("test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line", "test_docs"),
-    *(
-        "test_installation",
-        "test_patching",
-        "test_promises",
-        "test_services",
-        "test_streams",
-        "test_translate_page",
-        "test_workbench",
-    ),
+    *("test_agreement", "test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line"),
+    *("test_docs", "test_installation", "test_own_checkpoints", "test_patching", "test_presence", "test_promises"),
+    *("test_services", "test_snapshot_stack", "test_streams", "test_training_jobs", "test_translate_page"),
+    *("test_warm_process", "test_workbench"),
 }
 SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}
 
@@ -126,15 +121,22 @@ def toy_data() -> Path:
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Train each toy once, at its first use. Parametrized fixtures would train it again for each file of tests."""
+    """Train each toy once, at its first use, for all processes of the run.
+
+    Parametrized fixtures would train it again for each file of tests.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # of this run alone
 
     @cache
     def trained(kind: str) -> Path:
         attention = kind.removeprefix("recurrent-")
         recipe = toy_recipe(kind) if attention == kind else recurrent_recipe(attention)
-        folder = tmp_path_factory.mktemp("checkpoints") / recipe.name
-        train(recipe, data_root=TOY_DATA, out=folder, device="cpu")
-        return folder
+        place = shared / f"trained-{recipe.name}"  # with nothing else in it: a test may serve the whole folder
+        with FileLock(f"{place}.lock"):
+            if not place.exists():
+                train(recipe, data_root=TOY_DATA, out=place / recipe.name, device="cpu")
+        return place / recipe.name
 
     return trained
 
@@ -178,11 +180,17 @@ ATTENTION_VARIANTS: list[dict[str, object]] = [
     {"positional": "relative", "num_kv_heads": 1},
     {"score_cap": 0.5, "attention_sinks": True},
 ]
+# Every two of norm, positions and tied embeddings meet, which six of the twelve combinations suffice for.
 VARIANTS: list[dict[str, object]] = [
     {"norm": norm, "positional": positional, "tie_embeddings": tie}
-    for norm in ("post", "pre")
-    for positional in ("sinusoidal", "learned")
-    for tie in ("none", "target", "all")
+    for norm, positional, tie in (
+        ("post", "sinusoidal", "none"),
+        ("post", "learned", "target"),
+        ("post", "sinusoidal", "all"),
+        ("pre", "learned", "none"),
+        ("pre", "sinusoidal", "target"),
+        ("pre", "learned", "all"),
+    )
 ]
 
 

@@ -68,7 +68,7 @@ def check(page: Page, *, colours_alone: bool = False) -> None:
 
 
 def look(page: Page, rules: list[str]) -> list[str]:
-    page.wait_for_function(STILL)
+    page.wait_for_function(STILL, polling=100)
     return [f"Words of a drawing below 4.5:1: {words}" for words in page.evaluate(FAINT)] + [
         f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"
         for one in page.evaluate(RUN, rules)

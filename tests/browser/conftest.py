@@ -80,8 +80,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 def settle(page: Page) -> None:
-    """Until the script has run and what it sent is drawn."""
-    page.wait_for_function(DRAWN)
+    """Until the script has run and what it sent is drawn.
+
+    The page is asked ten times a second: in every frame the question takes longer than what it waits for.
+    """
+    page.wait_for_function(DRAWN, polling=100)
 
 
 def once_complete(problems: Callable[[], set[str]]) -> set[str]:

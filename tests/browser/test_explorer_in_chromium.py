@@ -59,8 +59,7 @@ def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Vis
     expect(lines(page)).to_have_count(2 * len(written))
 
 
-@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-@pytest.mark.parametrize("view", ["head", "model"])
+@pytest.mark.parametrize(("view", "kind"), [("head", "cross"), ("head", "encoder"), ("model", "decoder")])
 def test_bertviz_draws_without_another_host(visit: Visit, view: str, kind: str) -> None:
     page = visit(f"?{HERE}&view={view}&kind={kind}")
     frame = page.frame_locator("iframe")

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
@@ -47,9 +46,10 @@ LESSONS = ROOT / "viz_app" / "course" / "lessons"
 PROGRAMS = [path for path in SOURCES if path.suffix == ".py" and not path.is_relative_to(LESSONS)]
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_text_is_shown_without_a_translation(path: Path) -> None:
-    assert unmarked(path.read_text(encoding="utf-8")) == []
+def test_no_text_is_shown_without_a_translation() -> None:
+    found = [f"{path.relative_to(ROOT)}: {one}" for path in PROGRAMS for one in unmarked(path.read_text("utf-8"))]
+    assert len(PROGRAMS) > 200
+    assert found == []
 
 
 def unmarked(source: str) -> list[str]:
