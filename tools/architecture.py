@@ -93,7 +93,7 @@ def drawing() -> str:
 def row(floor: list[str], level: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """The rooms of one floor with the centres of their boxes: `model` on the left, `viz_app` on the right."""
     y = MARGIN + level * FLOOR + BOX[1] // 2
-    for side, columns in (("model", (0, 1, 2)), ("viz_app", (4, 3, 5)), ("", (2, 1))):
+    for side, columns in (("model", (0, 1, 2, 3)), ("viz_app", (4, 3, 5)), ("", (2, 1))):
         names = [name for name in floor if side_of(name) == side]
         for name, column in zip(names, columns[: len(names)], strict=True):
             yield name, (MARGIN + BOX[0] // 2 + column * (BOX[0] + MARGIN), y)

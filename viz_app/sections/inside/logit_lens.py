@@ -1,5 +1,6 @@
 """What the model would write or decide if it stopped early: after fewer layers of the decoder, or of the encoder."""
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -60,7 +61,7 @@ def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
 
 def agrees(lens: Lens | ClassLens) -> bool:
     """Whether the last layer gives the model's own probabilities, except for rounding. If not, a sentence says so."""
-    if lens.difference <= ROUNDING:
+    if math.isnan(lens.difference) or lens.difference <= ROUNDING:  # a model with weights that are not finite
         return True
     st.error(
         t(
