@@ -201,7 +201,10 @@ export class Course {
       el("div", { class: "strip" }, [
         el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
         el("p", { class: "note" },
-          say("This page has no step “{name}”. The page Lessons lists all steps that it has.", { name: this.unknown.name })),
+          say(
+            "This page has no step “{name}”. The page Lessons lists all steps that it has.",
+            { name: this.unknown.name }
+          )),
       ]),
     ]) : null;
   }

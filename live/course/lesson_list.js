@@ -16,7 +16,8 @@ export function drawList(root, course) {
   draw(root, [
     ...(course.finished ? [summary(course, course.finished)] : []),
     el("p", { class: "caption" },
-      say("Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model gives the answer. Your answers stay in this browser.")),
+      say("Each lesson opens the pages of Headlight and asks you before it shows a picture. " +
+        "Your own run of the model gives the answer. Your answers stay in this browser.")),
     el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
     el("div", { class: "row" }, [
       ...(tour ? [button(say("Take the tour"), () => course.begin(linkOf(tour, tour.steps[0])))] : []),

@@ -42,9 +42,11 @@ async function leakOf({ session, info }, { all, row }) {
  */
 function differences(runs) {
   const [layers, heads] = runs[0].maps.cross.shape, steps = Math.min(...runs.map(({ written }) => written.length));
-  const rowsAt = (step) => ["decoder", "cross"].flatMap((kind) => Array.from({ length: layers * heads }, (_, i) =>
-    runs.map(({ maps }) =>
-      mapRows(maps[kind], Math.floor(i / heads), i % heads)[step].slice(0, kind === "decoder" ? step + 1 : undefined))));
+  const rowsAt = (step) => ["decoder", "cross"].flatMap((kind) => {
+    const open = kind === "decoder" ? step + 1 : undefined;
+    return Array.from({ length: layers * heads }, (_, i) =>
+      runs.map(({ maps }) => mapRows(maps[kind], Math.floor(i / heads), i % heads)[step].slice(0, open)));
+  });
   return Array.from({ length: steps }, (_, step) =>
     Math.max(...rowsAt(step).map(([one, other]) => largestDifference(one, other))));
 }
