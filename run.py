@@ -10,6 +10,7 @@ The first run makes an environment in .venv and installs the pinned packages. Th
 HEADLIGHT_VENV names another folder for the environment.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -18,7 +19,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -82,10 +85,39 @@ def is_ready(folder: Path, requirements: Path) -> bool:
     return read(folder / STAMP) in {stamp_of(each, version) for each in (requirements, ALL)}
 
 
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time make the environment."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="utf-8") as file:
+        for attempt in range(sys.maxsize):
+            try:
+                if sys.platform == "win32":
+                    import msvcrt
+
+                    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+                else:
+                    import fcntl
+
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if attempt == 0:
+                    say(f"Another command is making {folder}. Waiting until it is done.")
+                time.sleep(0.2)
+        yield
+
+
 def prepare(folder: Path, requirements: Path) -> None:
-    """Make the environment, or complete it. What the app needs stays unchanged while packages for the tests come."""
-    if is_ready(folder, requirements):
-        return
+    """Make or complete the environment if it is not ready."""
+    if not is_ready(folder, requirements):
+        with locked(folder):
+            if not is_ready(folder, requirements):  # else another command has made it
+                install(folder, requirements)
+
+
+def install(folder: Path, requirements: Path) -> None:
+    """Install what is pinned. What the app needs stays unchanged while packages for the tests come."""
     if not is_ready(folder, APP):
         make(folder)
     say(f"Installing the packages of {requirements.name} in {folder}. This takes some minutes, once.")
@@ -123,13 +155,20 @@ def call(folder: Path, *module: str) -> int:
     path = os.pathsep.join((os.path.dirname(interpreter(folder)), os.environ.get("PATH", os.defpath)))
     command = [interpreter(folder), "-m", *module]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PATH": path}) as tool:
-        signal.signal(signal.SIGTERM, lambda *_: tool.terminate())
+        usual = signal.signal(signal.SIGTERM, functools.partial(stop, tool))
         try:
             code = tool.wait()
         except KeyboardInterrupt:  # Ctrl-C reaches the tool itself, which ends in its own way
             tool.wait()
             sys.exit(128 + signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGTERM, usual)
     return code if code >= 0 else 128 - code
+
+
+def stop(tool: "subprocess.Popen[bytes]", number: int, _frame: object) -> None:
+    tool.terminate()
+    sys.exit(128 + number)  # no further tool starts; the end of `call` waits for this one
 
 
 def add_programs(folder: Path) -> None:

@@ -93,7 +93,7 @@ SLOW_FILES = {
     *("test_hostile_input", "test_spare"),  # these measure times
     *("test_agreement", "test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line"),
     *("test_docs", "test_installation", "test_own_checkpoints", "test_patching", "test_presence", "test_promises"),
-    *("test_services", "test_snapshot_stack", "test_streams", "test_training_jobs", "test_translate_page"),
+    *("test_services", "test_streams", "test_training_jobs", "test_translate_page"),
     *("test_warm_process", "test_workbench"),
 }
 SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}

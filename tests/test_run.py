@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_other_pins_make_it_again_and_other_comments_do_not(here: Path) -> None:
     run.APP.write_text("lamp==2.0\n")
     run.prepare(folder, run.ALL)
     assert packages(folder) == {"lamp-2.0", "pytest-9.0"}  # nothing of the old version is left
-    assert [path.name for path in here.glob("venv*")] == ["venv"]
+    assert {path.name for path in here.glob("venv*")} == {"venv", "venv.lock"}
 
 
 def break_the_python(folder: Path) -> None:
@@ -144,6 +145,18 @@ def test_a_folder_that_run_did_not_make_is_left_alone(here: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
+def test_two_commands_at_once_make_one_environment(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = here / "venv"
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)  # only the main thread may set one
+    threads = [threading.Thread(target=run.prepare, args=(folder, run.APP)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert installs(here) == 1
+    assert run.is_ready(folder, run.APP)
+
+
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, run.__file__, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -178,7 +191,7 @@ def test_a_tool_ends_with_the_command(here: Path, number: signal.Signals, code: 
     run.prepare(folder, run.APP)
     slow = "import time\ntry:\n  print('on', flush=True)\n  time.sleep(60)\nfinally: print('off')"
     (here / "slow.py").write_text(slow)
-    program = f"import pathlib, run, sys; sys.exit(run.call(pathlib.Path({str(folder)!r}), 'slow'))"
+    program = f"import pathlib, run, sys; run.call(pathlib.Path({str(folder)!r}), 'slow'); print('the next tool')"
     command = [sys.executable, "-c", program]
     paths = os.pathsep.join((str(here), str(run.ROOT)))
     environment = os.environ | {"PYTHONPATH": paths}

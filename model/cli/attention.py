@@ -23,7 +23,7 @@ def add_parser(commands: Commands) -> argparse.ArgumentParser:
     text = "write every attention map of one translation to a file"
     command = commands.add_parser("attention", parents=[CHECKPOINT, SECOND], help=text)
     command.add_argument("sentence", help="the text to translate")
-    command.add_argument("--out", help="an .npz, .csv or .json file, default maps.npz")
+    command.add_argument("--out", help="an .npz, .csv or .json file; without another output the default is maps.npz")
     text = "number of hypotheses of the beam search, default 1, which is greedy search"
     command.add_argument("--beam", type=positive, help=text)
     add_search_options(command)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
@@ -55,6 +56,8 @@ MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as larg
 # take 3 s. The limit of `model.foreign.sizes` is 400 MB. Such a result is kept, because each click needs it again.
 RESULTS_SHARE = min(memory() // 16, 1024 * MEGABYTE)
 RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=GATE.outside)
+# The results of this run of a page that are too large to keep: a page asks for the same one in several places.
+LARGE: ContextVar[dict[Hashable, object] | None] = ContextVar("LARGE", default=None)
 limit_heaps()
 return_memory = Throttled(work=return_freed_memory, seconds=10)
 
@@ -76,7 +79,13 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
                 with waiting(t(message)) if message else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*key[2:]))
 
-            return RESULTS.get(key, compute)
+            large = LARGE.get()
+            if large and key in large:
+                return cast(Result, large[key])
+            result = RESULTS.get(key, compute)
+            if large is not None and RESULTS.peek(key) is None:
+                large[key] = result
+            return result
 
         return ask
 
@@ -129,11 +138,13 @@ def turn() -> Iterator[None]:
         many = t("Many visitors use this server now. Visitors before you: {before}.", before=before)
         place.info(many if before else t("You are next."), icon=":material/hourglass_top:")
 
+    large = LARGE.set({})
     try:
         with GATE.inside(show_queue):
             if waited:
                 place.empty()
             yield
     finally:  # a page may end early, and new input may stop it
+        LARGE.reset(large)
         return_memory()
         freeze_imports()

@@ -2,7 +2,11 @@
 
 from types import FunctionType
 
-from viz_app.server.server_state import keep, known, remembered
+import pytest
+
+from viz_app.server import server_state
+from viz_app.server.cache import Cache
+from viz_app.server.server_state import keep, known, remembered, turn
 
 
 def test_calls_with_the_same_meaning_share_one_result() -> None:
@@ -27,3 +31,22 @@ def test_two_functions_with_one_name_in_two_modules_share_nothing() -> None:
     same_name = FunctionType((lambda text: f"other of {text}").__code__, {"__name__": "another.module"})
     same_name.__qualname__, same_name.__module__ = results_of.__qualname__, "another.module"
     assert [remembered()(results_of)("a"), remembered()(same_name)("a")] == ["one of a", "other of a"]
+
+
+def test_a_result_that_is_too_large_to_keep_is_computed_once_in_a_run_of_a_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_state, "RESULTS", Cache(capacity=1000, largest=100))
+    calls: list[int] = []
+
+    @remembered()
+    def large(size: int) -> str:
+        calls.append(size)
+        return "x" * size
+
+    with turn():
+        assert large(500) == large(500)
+    assert calls == [500]
+    with turn():
+        large(500)
+    assert calls == [500, 500], "the memory holds it only as long as the page runs"
