@@ -79,7 +79,11 @@ def test_the_card_states_what_the_stored_weights_do(name: str) -> None:
     for kind in PROBES:
         assert f"| {100 * share_right(tiny, probes(kind, SENTENCES)):.1f} % |" in card
     assert f"python -m weights tiny {name}" in card
-    row = next(line for line in (ROOT / "README.md").read_text().splitlines() if f"| {name} |" in line)
+    row = next(
+        line
+        for line in (ROOT / "docs" / "checkpoints.md").read_text(encoding="utf-8").splitlines()
+        if f"| {name} |" in line
+    )
     (figure,) = re.findall(r"(?:perplexity|hidden words) (\d+\.\d+)", row)
     assert f" {figure} " in card
 
