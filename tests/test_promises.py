@@ -10,7 +10,7 @@ import pytest
 
 from model.analysis.deletion import delete_each_word, word_spans
 from model.analysis.padded_batch import padded_batch
-from model.analysis.patching import first_difference, patch_every_head, patch_head
+from model.analysis.patching import patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import load_checkpoint, load_classifier
 from model.inference.classify import classify
@@ -18,6 +18,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import first_difference
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITHOUT_ATTENTION
 from viz_app.content.examples import BATCHES, REVIEWS, examples_for
 from viz_app.sections.masks.padded_sentence import clearest_row

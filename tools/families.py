@@ -18,8 +18,8 @@ import torch
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.config.section import ConfigError
-from model.inference.classify import Classification, classify
-from model.inference.translate import translate
+from model.inference.run import UNTOUCHED, compute
+from model.inference.run import Run as ModelRun
 from model.interventions import Head, Intervention
 from tools.families_page import READ_ONLY, Row, mark, page, rows_on_page
 from tools.family_analyses import ANALYSES
@@ -57,7 +57,7 @@ def telling_run(family: Family) -> Run:
         runs.append(run_of(family, seed))
         if tells_much(runs[-1]):
             return runs[-1]
-    return max(runs, key=lambda both: len(getattr(both.found, "written", ())))
+    return max(runs, key=lambda both: len(both.found.written))
 
 
 def measure_maps(family: Family) -> Row:
@@ -86,7 +86,7 @@ def run_of(family: Family, seed: int, *, short: bool = False) -> Run:
 def tells_much(both: Run) -> bool:
     """Whether a model that writes has written a few tokens. Some random models end at once."""
     found = both.found
-    return isinstance(found, Classification) or found.read == () or len(found.written) >= FEWEST
+    return found.read == () or len(found.written) >= FEWEST
 
 
 def cell(analysis: Callable[[Run], float], both: Run, family: Family) -> str:
@@ -110,19 +110,16 @@ def without_name(sentence: str, family: Family) -> str:
 
 def largest_difference(both: Run) -> float:
     """The largest difference of a weight from the library's."""
-    ours = {"encoder": both.found.encoder} if isinstance(both.found, Classification) else both.found.maps
-    return max(float(np.abs(ours[kind] - maps).max()) for kind, maps in both.library.maps.items())
+    return max(float(np.abs(both.found.maps[kind] - maps).max()) for kind, maps in both.library.maps.items())
 
 
 @torch.inference_mode()
 def same_text(both: Run) -> bool:
     """Whether both models write the same tokens, choose the same token for the mask, or the same class."""
     found, library = both.found, both.pair.library
-    if isinstance(found, Classification):
-        return bool(library.config.id2label[int(np.argmax(both.library.logits))] == found.label)
-    if both.pair.task == "reading":
-        masked = [at for at, token in enumerate(found.source) if token.candidates]
-        return all(int(np.argmax(both.library.logits[at])) == found.source[at].candidates[0].id for at in masked)
+    if not found.written:
+        places = ((one.id, ... if one.position is None else one.position) for one in found.outcomes)
+        return all(int(np.argmax(both.library.logits[place])) == own for own, place in places)
     written = [token.id for token in found.written]
     source = torch.tensor([[token.id for token in found.source]])
     if both.pair.task == "translation":
@@ -147,17 +144,9 @@ def edit_mark(checkpoint: Checkpoint | ClassifierCheckpoint) -> str:
 def changed_by_edit(checkpoint: Checkpoint | ClassifierCheckpoint) -> bool:
     """Whether the output changes when all heads of the first layer are silenced."""
     config = checkpoint.model.config
-    kind = config.kinds[-1] if isinstance(checkpoint, Checkpoint) else "encoder"
-    edits = Intervention(ablated=frozenset(Head(kind, 0, head) for head in range(config.num_heads))).edits()
-    if isinstance(checkpoint, ClassifierCheckpoint):
-        before, after = (classify(checkpoint, TEXT, edits=edit).probabilities for edit in (None, edits))
-        return before != after
-    results = []
-    for edit in (None, edits):
-        found = translate(checkpoint, TEXT, edits=edit)
-        guesses = [candidate.probability for token in found.source for candidate in token.candidates]
-        results.append((guesses, [token.probability for token in found.written]))
-    return results[0] != results[1]
+    silenced = Intervention(ablated=frozenset(Head(config.kinds[-1], 0, head) for head in range(config.num_heads)))
+    before, after = (compute(checkpoint, ModelRun(text=TEXT, changes=changes)) for changes in (UNTOUCHED, silenced))
+    return [one.logits for one in before.outcomes] != [one.logits for one in after.outcomes]
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ Differences are relative to the largest number where the numbers are larger than
 the sentence of the page where the analysis is not offered.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +13,15 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.anatomy import anatomy, derive
-from model.analysis.contributions import Choice, choice_of_class, choice_of_token, contributions
+from model.analysis.contributions import contributions
 from model.analysis.influence import influence
-from model.analysis.lens import class_lens, logit_lens
+from model.analysis.lens import logit_lens
 from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
-from model.analysis.station import Followed, follow_classification, follow_translation
+from model.analysis.station import Followed, follow
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
-from model.inference.classify import Classification
 from model.inference.padded_pass import Side
 from model.network.residual_stream import StackName
 from tools.family_patching import patching_difference
@@ -49,10 +48,7 @@ def stacks(run: Run) -> list[StackName]:
 
 def followed_in(run: Run) -> Followed:
     """The run as analyses of the residual stream read it."""
-    model, found = run.pair.checkpoint.model, run.found
-    if isinstance(found, Classification):
-        return follow_classification(model, found, run.recording)
-    return follow_translation(model, found, run.recording)
+    return follow(run.pair.checkpoint.model, run.found, run.recording)
 
 
 def one_head(run: Run) -> float:
@@ -88,59 +84,38 @@ def layer_by_layer(run: Run) -> float:
 
 def predictions(run: Run) -> float:
     """The last row of the lens against the probabilities of the library."""
-    model, found = run.pair.checkpoint.model, run.found
+    checkpoint, outcomes = run.pair.checkpoint, run.found.outcomes
     logits = torch.tensor(run.library.logits).double()
-    if isinstance(found, Classification):
-        expected = logits.sigmoid() if found.several_labels else logits.softmax(dim=-1)
-        return relative(class_lens(model, found, run.recording).probabilities[-1], expected.numpy())
-    lens = logit_lens(model, run.pair.checkpoint.tokenizers.target, found, run.recording)
-    tokens = found.written or found.source
-    ids = [tokens[at].id if found.written else tokens[at].candidates[0].id for at in lens.positions]
-    chosen = slice(int(bool(found.written) and found.first_token_fixed), None)
-    return relative(lens.written[-1][chosen], logits.softmax(dim=-1)[list(lens.positions), ids].numpy()[chosen])
+    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, outcomes, run.recording)
+    expected = logits.sigmoid() if outcomes[0].several else logits.softmax(dim=-1)
+    if lens.positions:
+        expected = expected[list(lens.positions), [one.id for one in outcomes]]
+    chosen = slice(int(outcomes[0].fixed), None)
+    return relative(lens.own[-1][chosen], expected.numpy()[chosen])
 
 
 def why_this_word(run: Run) -> float:
-    """The sum of the parts against the difference of two logits of the library."""
-    model, found, logits = run.pair.checkpoint.model, run.found, run.library.logits
-    if isinstance(found, Classification):
-        labels = list(found.probabilities)
-        choices: list[tuple[int | None, Choice]] = [
-            (None, choice_of_class(found, labels[0], rival)) for rival in labels[1:]
-        ]
-    else:
-        choices = [*choices_of(run)]
-        if not choices:
-            raise ConfigError("The model predicts nothing in this text.")
+    """The sum of the parts against the difference of two logits of the library, at a few positions."""
+    logits = run.library.logits
+    outcomes = [one for one in run.found.outcomes if len(one.candidates) > 1 and not one.fixed][-3:]
+    if not outcomes:
+        raise ConfigError("The model predicts nothing in this text.")
     worst = 0.0
-    for position, choice in choices:
-        parts = contributions(model, run.recording, choice)
-        row = logits if position is None else logits[position]
-        expected = float(row[choice.id]) - float(row[choice.rival])
-        worst = max(worst, abs(parts.total - expected) / max(1.0, float(np.abs(row[[choice.id, choice.rival]]).max())))
+    for outcome in outcomes:
+        row = logits if outcome.position is None else logits[outcome.position]
+        rivals = [one.id for one in outcome.candidates if one.id != outcome.id]
+        for rival in rivals if outcome.position is None else rivals[:1]:
+            parts = contributions(run.pair.checkpoint.model, run.recording, outcome, rival)
+            expected = float(row[outcome.id]) - float(row[rival])
+            size = max(1.0, float(np.abs(row[[outcome.id, rival]]).max()))
+            worst = max(worst, abs(parts.total - expected) / size)
     return worst
-
-
-def choices_of(run: Run) -> Iterator[tuple[int, Choice]]:
-    """The choice between the token and its first rival at a few positions."""
-    found = run.found
-    assert not isinstance(found, Classification)
-    tokens = found.written or found.source
-    predicted = [at for at, token in enumerate(tokens) if len(token.candidates) > 1]
-    first = int(bool(found.written) and found.first_token_fixed)
-    for position in [at for at in predicted if at >= first][-3:]:
-        token = tokens[position]
-        chosen = token.id if found.written else token.candidates[0].id
-        rival = next(one.id for one in token.candidates if one.id != chosen)
-        yield position, choice_of_token(found, position, rival)
 
 
 def read_or_guessed(run: Run) -> float:
     """Each layer as the sum of its vectors, and each layer run again with nothing zeroed, against the recorded one."""
-    found = run.found
-    maps = {"encoder": found.encoder} if isinstance(found, Classification) else found.maps
     size = max(1.0, *(float(np.abs(streams).max()) for streams in run.library.streams.values()))
-    followed = influence(run.pair.checkpoint.model, maps, run.recording)
+    followed = influence(run.pair.checkpoint.model, run.found.maps, run.recording)
     return max(followed.residual, value_zeroing(followed_in(run)).residual) / size
 
 

@@ -7,7 +7,6 @@ from contextvars import ContextVar
 from itertools import chain, islice, permutations
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -16,7 +15,6 @@ from transformers.masking_utils import eager_mask
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.base import ForeignModel
-from model.inference.classify import Classification
 from model.inference.run import Run as ModelRun
 from model.inference.run import compute
 from model.inference.translation import Translation
@@ -81,16 +79,10 @@ def contrast_in(run: Run) -> Contrast:
 
 def contrast_of_candidates(run: Run, theirs: Translation, ours: Translation) -> Contrast:
     """The two most probable outcomes: labels, guesses for the mask, or words of the text that the model writes."""
-    checkpoint, found = run.pair.checkpoint, run.found
     source, other = ([token.id for token in one.source] for one in (ours, theirs))
-    if isinstance(found, Classification):
-        position, (second, best) = 0, np.argsort(found.logits)[-2:].tolist()
-    elif found.written:
-        position = min(max(PLACE, ours.prompt_length), len(ours.written) - 1)
-        best, second = (one.id for one in ours.written[position].candidates[:2])
-    else:
-        position = next(at for at, token in enumerate(ours.source) if token.candidates)
-        best, second = (one.id for one in ours.source[position].candidates[:2])
+    outcome = ours.outcomes[min(max(PLACE, ours.prompt_length), len(ours.written) - 1) if ours.written else 0]
+    position = outcome.position or 0
+    best, second = sorted(outcome.logits, key=lambda i: -outcome.logits[i])[:2]
     reads = [[token.id for token in one.read[: position + 1]] for one in (ours, theirs if ours.prompt_length else ours)]
     sizes = {"encoder": len(source), "decoder": position + 1, "cross": position + 1}
     return Contrast(
@@ -99,7 +91,7 @@ def contrast_of_candidates(run: Run, theirs: Translation, ours: Translation) -> 
         donor=(other, reads[1]),
         outcomes=(second, best),
         names=("", ""),
-        num_positions={kind: sizes[kind] for kind in checkpoint.model.config.kinds},
+        num_positions={kind: sizes[kind] for kind in run.pair.checkpoint.model.config.kinds},
         same_length=len(other) == len(source),
     )
 

@@ -14,15 +14,14 @@ from torch import Tensor
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED
 from model.foreign.architecture import architecture
 from model.foreign.description import read_library_config
 from model.foreign.open import choose_language
 from model.foreign.returned_attention import require_full_attention, weights_returned_by
-from model.inference.classify import Classification, record_classification
 from model.inference.opening import open_checkpoint
-from model.inference.searching import search_input, source_ids
-from model.inference.translate import record_translation
+from model.inference.run import AnyCheckpoint, Forced, record_run
+from model.inference.run import Run as ModelRun
+from model.inference.searching import search_input
 from model.inference.translation import RecordedArrays, Translation
 from model.network.protocols import Writes
 
@@ -38,7 +37,7 @@ FloatArray = NDArray[np.float32]
 class Pair:
     """Two models with the same weights."""
 
-    checkpoint: Checkpoint | ClassifierCheckpoint
+    checkpoint: AnyCheckpoint
     library: Any  # the library's class, with its own `eager` attention
 
     @property
@@ -78,7 +77,7 @@ class Run:
 
     pair: Pair
     text: str
-    found: Translation | Classification
+    found: Translation  # of a classifier a `Classification`
     recording: RecordedArrays  # of all hook points
     library: LibraryRun
 
@@ -108,24 +107,19 @@ def run(pair: Pair, text: str = TEXT, *, short: bool = False) -> Run:
         short: Write only one token.
     """
     checkpoint = pair.checkpoint
-    if isinstance(checkpoint, ClassifierCheckpoint):
-        found, recording = record_classification(checkpoint, text, record=EVERYTHING)
-        ids, _ = source_ids(checkpoint.tokenizers, text, checkpoint.model.config.max_length)
-        library = run_library(pair, torch.tensor([ids]))
-        return Run(pair=pair, text=text, found=found, recording=recording.arrays(), library=library)
-    forced = end_at_once(checkpoint, text) if short else NOTHING_FORCED
-    translation, recording = record_translation(checkpoint, text, record=EVERYTHING, forced=forced)
-    source, read = (torch.tensor([[token.id for token in tokens]]) for tokens in (translation.source, translation.read))
+    asked = ModelRun(text=text, forced=end_at_once(checkpoint, text) if short else ())
+    found, recording = record_run(checkpoint, asked, record=EVERYTHING)
+    source, read = (torch.tensor([[token.id for token in tokens]]) for tokens in (found.source, found.read))
     library = run_library(pair, read if pair.task == "continuation" else source, read)
-    return Run(pair=pair, text=text, found=translation, recording=recording.arrays(), library=library)
+    return Run(pair=pair, text=text, found=found, recording=recording.arrays(), library=library)
 
 
-def end_at_once(checkpoint: Checkpoint, text: str) -> Mapping[int, int]:
+def end_at_once(checkpoint: AnyCheckpoint, text: str) -> Forced:
     """The tokens to force, so that the text ends with the second token that the model writes."""
     if not isinstance(checkpoint.model, Writes):
-        return NOTHING_FORCED
+        return ()
     start = search_input(checkpoint.model, checkpoint.tokenizers, text)
-    return {start.prompt_length + 1: start.specials.eos}
+    return ((start.prompt_length + 1, start.specials.eos),)
 
 
 @torch.inference_mode()

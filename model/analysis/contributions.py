@@ -9,7 +9,6 @@ contributes through a later layer counts for that layer.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -29,26 +28,14 @@ from model.analysis.streams import (
     walk,
 )
 from model.config.section import ConfigError
-from model.inference.classify import Classification
-from model.inference.translation import Translation
+from model.inference.outcomes import Outcome
 from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
 from model.trace import IfPresent, hook_name
 
-__all__ = ["Choice", "Contributions", "choice_of_class", "choice_of_token", "contribution_names", "contributions"]
+__all__ = ["Contributions", "contribution_names", "contributions"]
 
 ROUNDING = 1e-4  # of the size of the logits
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """Two tokens or classes between which a model chose."""
-
-    stack: Literal["encoder", "decoder"]  # the stack that makes their logits
-    position: int | None  # of the state that is read, counted from 0; None for the pooled vector of a classifier
-    id: int
-    rival: int
-    difference: float  # the logit of `id` minus that of `rival`, as the model computed it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,42 +65,6 @@ class Contributions:
         return abs(self.total - self.difference) <= ROUNDING * max(1.0, self.size)
 
 
-def choice_of_token(translation: Translation, position: int, rival: int) -> Choice:
-    """The choice between the token at a position and a rival.
-
-    Args:
-        translation: Of a model that writes, or of one that predicts masked tokens.
-        position: Of a written token, or of a masked token in the source, counted from 0.
-        rival: The id of another candidate at this position.
-
-    Raises:
-        ConfigError: the model did not choose this token.
-        ValueError: the rival is no candidate.
-    """
-    writes = bool(translation.written)
-    token = (translation.written if writes else translation.source)[position]
-    probabilities = {candidate.id: candidate.probability for candidate in token.candidates}
-    if not probabilities or (writes and translation.first_token_fixed and position == 0):
-        raise ConfigError("The model did not choose “{text}”. Choose another token.", text=token.text)
-    if rival not in probabilities:
-        raise ValueError(f"{rival} is no candidate at position {position}. The candidates are {[*probabilities]}.")
-    chosen = token.id if writes else token.candidates[0].id
-    return Choice(
-        stack="decoder" if writes else "encoder",
-        position=position,
-        id=chosen,
-        rival=rival,
-        difference=math.log(token.probability) - math.log(probabilities[rival]),
-    )
-
-
-def choice_of_class(classification: Classification, label: str, rival: str) -> Choice:
-    """The choice between two labels of a classifier."""
-    ids = [[*classification.probabilities].index(name) for name in (label, rival)]
-    logits = classification.logits[ids].astype(np.float64)
-    return Choice(stack="encoder", position=None, id=ids[0], rival=ids[1], difference=float(logits[0] - logits[1]))
-
-
 def contribution_names(stack: Stack) -> tuple[str, ...]:
     """The hook points that `contributions` reads."""
     blocks = (block for block in stack.blocks if block.kind is not None)
@@ -123,7 +74,7 @@ def contribution_names(stack: Stack) -> tuple[str, ...]:
 
 
 @torch.inference_mode()
-def contributions(model: Reads, recording: Recorded, choice: Choice) -> Contributions:
+def contributions(model: Reads, recording: Recorded, outcome: Outcome, rival: int) -> Contributions:
     """Explain why a model chose one token or class and not another.
 
     The direction from the rival's logit to the chosen one is followed back through the model. At each block, its
@@ -132,21 +83,25 @@ def contributions(model: Reads, recording: Recorded, choice: Choice) -> Contribu
     Args:
         model: A model that describes its blocks; it does not run.
         recording: Of `contribution_names`.
-        choice: The two tokens or classes.
+        outcome: The token or the class that the model chose.
+        rival: The id of another candidate.
 
     Raises:
         ConfigError: the model's blocks are not known, it is read-only, or it computes no logits.
+        ValueError: the rival is no candidate.
     """
     require_attention_steps(model)
-    stack = model.stack(choice.stack)
+    if rival not in outcome.logits:
+        raise ValueError(f"{rival} is no candidate. The candidates are {[*outcome.logits]}.")
+    stack = model.stack(outcome.stack)
     if not stack.readout:
         raise ConfigError("This model has no logits: it only reads. Choose a model that predicts something.")
-    positions = positions_of(stack, choice)
+    positions = positions_of(stack, outcome)
     norms, last = [], recorded(recording, stack.streams[0])[positions]
     for passage in walk(stack, recording, positions):
         norms.append(passage.norm)
         last = passage.after
-    end = follow_readout(stack, recording, last, choice)
+    end = follow_readout(stack, recording, last, outcome, rival)
     direction, biases = end.direction, end.constant
     heads: dict[str, dict[int, FloatArray]] = {}
     feed_forward: dict[int, float] = {}
@@ -167,17 +122,17 @@ def contributions(model: Reads, recording: Recorded, choice: Choice) -> Contribu
         heads={kind: np.stack([layers[i] for i in sorted(layers)]) for kind, layers in heads.items()},
         feed_forward=np.array([feed_forward[i] for i in sorted(feed_forward)]),
         biases=biases + constant,
-        difference=choice.difference,
+        difference=outcome.logits[outcome.id] - outcome.logits[rival],
         size=end.size,
         positions=end.positions,
     )
 
 
-def positions_of(stack: Stack, choice: Choice) -> slice:
+def positions_of(stack: Stack, outcome: Outcome) -> slice:
     """The positions whose states the readout reads."""
-    if choice.position is None:
+    if outcome.position is None:
         return slice(0, 1) if stack.pooling == "first" else slice(None)
-    return slice(choice.position, choice.position + 1)
+    return slice(outcome.position, outcome.position + 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -190,14 +145,14 @@ class ReadoutEnd:
     positions: FloatArray | None  # (P,), see `Contributions`
 
 
-def follow_readout(stack: Stack, recording: Recorded, last: Tensor, choice: Choice) -> ReadoutEnd:
+def follow_readout(stack: Stack, recording: Recorded, last: Tensor, outcome: Outcome, rival: int) -> ReadoutEnd:
     """Follow the difference of the two logits back to the last stream (P, D)."""
     norm = linearize(stack.final_norm, last)
     states = norm.whole(last)  # (P, D)
     pooling = None if stack.pooling in ("none", "late") else pooling_map(stack, recording, len(states))
     x = states if pooling is None else pooling.whole(states)[None]  # (1, D); (P, D) where logits are pooled
     maps: list[LinearMap] = []
-    for step in only_rows(stack.readout, (choice.id, choice.rival)):
+    for step in only_rows(stack.readout, (outcome.id, rival)):
         maps.append(linearize(step, x))
         x = maps[-1].whole(x)
     direction, constant = torch.tensor([[1.0, -1.0]], dtype=torch.double).repeat(len(x), 1) / len(x), 0.0
@@ -213,7 +168,7 @@ def follow_readout(stack: Stack, recording: Recorded, last: Tensor, choice: Choi
         direction=norm.pulled_back(direction),
         constant=constant,
         size=float(x.mean(dim=0).abs().max()),
-        positions=None if choice.position is not None else by_position,
+        positions=None if outcome.position is not None else by_position,
     )
 
 

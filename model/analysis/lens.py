@@ -13,14 +13,14 @@ from model.analysis.availability import NO_OUTPUT, require_translation
 from model.analysis.streams import Recorded
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
-from model.inference.classify import Classification
+from model.inference.outcomes import Outcome
+from model.inference.tokens import Candidate
 from model.inference.translate import record_translation, translate
-from model.inference.translation import Translation
 from model.network.protocols import Reads
 from model.network.residual_stream import Matrix, Stack, read_out
 from model.text.encoding import Tokenizer
 
-__all__ = ["ClassLens", "EarlyReading", "Lens", "class_lens", "decoder_lens", "logit_lens", "predicted_positions"]
+__all__ = ["EarlyReading", "Lens", "decoder_lens", "logit_lens", "logits_of"]
 
 FloatArray = NDArray[np.float32]
 MAX_LOGITS = 1 << 22  # numbers that are computed at once, 16 MB
@@ -28,21 +28,16 @@ MAX_LOGITS = 1 << 22  # numbers that are computed at once, 16 MB
 
 @dataclass(frozen=True, kw_only=True)
 class Lens:
-    """The most probable token after each layer. Row 0 is the embedding before the first layer."""
+    """The most probable token or label after each layer. Row 0 is the embedding before the first layer.
+
+    The N columns are positions; of a classifier, they are its labels, and the most probable one is the same in each.
+    """
 
     tokens: tuple[tuple[str, ...], ...]  # (L + 1, N)
-    probabilities: FloatArray  # (L + 1, N), of these tokens
-    written: FloatArray  # (L + 1, N), of the token that the whole model predicted
-    positions: tuple[int, ...]  # N, of the written tokens, or of the masked tokens of the source
-    difference: float  # the largest difference of the last row of `written` from the model's own probabilities
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassLens:
-    """The probabilities of the labels after each layer. Row 0 is the embedding before the first layer."""
-
-    probabilities: FloatArray  # (L + 1, C)
-    difference: float  # the largest difference of the last row from the model's own probabilities
+    probabilities: FloatArray  # (L + 1, N), of these tokens or labels
+    own: FloatArray  # (L + 1, N), of the token that the whole model predicted, or of the label of the column
+    positions: tuple[int, ...]  # N, of the written tokens, or of the masked tokens of the source; none of a classifier
+    difference: float  # the largest difference of the last row of `own` from the model's own probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,113 +49,79 @@ class EarlyReading:
     finished: bool  # it ended by itself, not at the length limit
 
 
-def predicted_positions(translation: Translation) -> tuple[int, ...]:
-    """The positions where the model predicted a token: of all written tokens, or of the masked tokens of a source."""
-    tokens = translation.written or translation.source
-    return tuple(position for position, token in enumerate(tokens) if token.candidates)
-
-
 @torch.inference_mode()
-def logit_lens(
-    model: Reads,
-    tokenizer: Tokenizer,
-    translation: Translation,
-    recording: Recorded,
-    *,
-    positions: Sequence[int] | None = None,
-) -> Lens:
+def logit_lens(model: Reads, tokenizer: Tokenizer, outcomes: Sequence[Outcome], recording: Recorded) -> Lens:
     """Read the state after each layer as if it were the last one, through the last norm (nostalgebraist 2020).
 
-    Each position has read the tokens that the whole model wrote before it.
+    Each position has read the tokens that the whole model wrote before it. The states of a classifier are pooled.
 
     Args:
         model: A model that describes its blocks; it does not run.
         tokenizer: Of the tokens that it predicts.
-        translation: Of a model that writes, or of one that predicts masked tokens.
+        outcomes: All outcomes of a run, or some. Each costs a product with the output matrix per layer.
         recording: Of the streams of the stack that predicts.
-        positions: Some of `predicted_positions`; by default all. Each costs a product with the output matrix per layer.
 
     Raises:
         ConfigError: the model's blocks are not known, or it predicts nothing in this text.
     """
-    stack = model.stack("decoder" if translation.written else "encoder")
-    positions = predicted_positions(translation) if positions is None else tuple(positions)
+    stack = model.stack(outcomes[0].stack if outcomes else "encoder")
     if not stack.readout:
         raise ConfigError(NO_OUTPUT)
-    if not positions:
+    if not outcomes:
         raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
-    tokens = [(translation.written or translation.source)[position] for position in positions]
-    ids = torch.tensor([token.id if translation.written else token.candidates[0].id for token in tokens])
-    best, highest, own = [], [], []
-    for name in stack.streams:
-        states = torch.tensor(recording.array(name)[list(positions)])  # (N, D)
-        found = predictions(stack, states, ids)
-        best.append(tokenizer.tokens(found[0].tolist()))
-        highest.append(found[1].numpy())
-        own.append(found[2].numpy())
-    models = np.array([token.probability for token in tokens])
-    # The model did not choose a fixed first token, so it has no probability of its own.
-    fixed = bool(translation.written) and translation.first_token_fixed and positions[0] == 0
-    chosen = slice(int(fixed), None)
+    layers = [predictions(stack, torch.tensor(recording.array(name)), outcomes) for name in stack.streams]
+    # The model did not choose a fixed token, so it has no probability of its own.
+    chosen = slice(int(outcomes[0].fixed), None)
+    models = np.array([one.probability for one in columns_of(outcomes)])
     return Lens(
-        tokens=tuple(best),
-        probabilities=np.stack(highest),
-        written=np.stack(own),
-        positions=positions,
-        difference=float(np.abs(own[-1] - models)[chosen].max(initial=0.0)),
+        tokens=tuple(outcomes[0].names(tokenizer, ids.tolist()) for ids, *_ in layers),
+        probabilities=np.stack([highest.numpy() for _, highest, _ in layers]),
+        own=np.stack([own.numpy() for *_, own in layers]),
+        positions=tuple(one.position for one in outcomes if one.position is not None),
+        difference=float(np.abs(layers[-1][-1].numpy() - models)[chosen].max(initial=0.0)),
     )
 
 
-def predictions(stack: Stack, states: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What the readout predicts from states (N, D), a few rows at a time.
+def columns_of(outcomes: Sequence[Outcome]) -> Sequence[Outcome | Candidate]:
+    """What each column of a lens follows: a predicted token, or a label."""
+    return outcomes if outcomes[0].position is not None else outcomes[0].candidates
+
+
+def predictions(stack: Stack, states: Tensor, outcomes: Sequence[Outcome]) -> tuple[Tensor, Tensor, Tensor]:
+    """What the readout predicts from the states of a text (S, D), a few rows at a time.
 
     Returns:
-        The most probable ids (N,), their probabilities (N,), and the probabilities of `ids` (N,).
+        The most probable ids (N,), their probabilities (N,), and the probabilities of what the columns follow (N,).
     """
+    ids = torch.tensor([one.id for one in columns_of(outcomes)])
     matrix = next(step for step in reversed(stack.readout) if isinstance(step, Matrix))
     rows = max(1, MAX_LOGITS // len(matrix.weight))
     found = []
-    for start in range(0, len(states), rows):
-        logits = stack.logits(states[start : start + rows].to(matrix.weight.device))
-        probabilities = logits.float().softmax(dim=-1).cpu()
-        best = probabilities.max(dim=-1)
-        found.append((best.indices, best.values, probabilities.gather(1, ids[start : start + rows, None])[:, 0]))
+    for start in range(0, len(ids), rows):
+        logits, wanted = logits_of(stack, states, outcomes[start : start + rows]), ids[start : start + rows, None]
+        shares = (logits.sigmoid() if outcomes[0].several else logits.softmax(dim=-1)).cpu().expand(len(wanted), -1)
+        best = shares.max(dim=-1)
+        found.append((best.indices, best.values, shares.gather(1, wanted)[:, 0]))
     indices, values, own = (torch.cat(parts) for parts in zip(*found, strict=True))
     return indices, values, own
 
 
-@torch.inference_mode()
-def class_lens(model: Reads, classification: Classification, recording: Recorded) -> ClassLens:
-    """Pool and read the states after each layer as if they were the last ones.
-
-    Args:
-        model: A classifier that describes its blocks; it does not run.
-        classification: Of one text.
-        recording: Of the streams of its encoder.
-
-    Raises:
-        ConfigError: the model's blocks are not known.
-    """
-    stack = model.stack("encoder")
-    logits = torch.stack([class_logits(stack, torch.tensor(recording.array(name))) for name in stack.streams])
-    found = (logits.sigmoid() if classification.several_labels else logits.softmax(dim=-1)).numpy()
-    models = np.array([*classification.probabilities.values()])
-    return ClassLens(probabilities=found, difference=float(np.abs(found[-1] - models).max()))
-
-
-def class_logits(stack: Stack, states: Tensor) -> Tensor:
-    """The logits of a classifier (C,) for the states of one text (S, D), of the last layer or of an earlier one."""
+def logits_of(stack: Stack, states: Tensor, outcomes: Sequence[Outcome]) -> Tensor:
+    """The logits at some outcomes, (N, V) or of a classifier (1, C), for the states of a text after a layer, (S, D)."""
     matrix = next(step for step in stack.readout if isinstance(step, Matrix))
+    positions = [one.position for one in outcomes if one.position is not None]
+    if positions:
+        return stack.logits(states[positions].to(matrix.weight.device)).float()
     states = states.to(matrix.weight.device)
     normed = states if stack.final_norm is None else stack.final_norm(states)
     if stack.pooling == "late":
-        return read_out(stack.readout, normed).mean(dim=0).float().cpu()
+        return read_out(stack.readout, normed).mean(dim=0)[None].float()
     if stack.pooling == "attention":
         assert stack.attention_pooling is not None
         pooled = stack.attention_pooling.pool(normed[None])[0]
     else:
         pooled = normed.mean(dim=0) if stack.pooling == "mean" else normed[0]
-    return read_out(stack.readout, pooled).float().cpu()
+    return read_out(stack.readout, pooled)[None].float()
 
 
 def decoder_lens(checkpoint: Checkpoint, text: str) -> list[EarlyReading]:

@@ -19,11 +19,12 @@ from torch import Tensor
 from model.analysis.availability import nothing_predicted, require_attention_steps
 from model.analysis.importance import all_heads
 from model.config.section import ConfigError
+from model.inference.one_pass import pass_over
 from model.inference.padding import padded_for
 from model.inference.run import AnyCheckpoint, Run, compute, record_run
 from model.inference.translation import Translation
 from model.interventions import Head
-from model.network.protocols import PredictsMasked, Reads, Writes, classifies
+from model.network.protocols import Reads, Writes
 from model.text.pair import Text
 from model.trace import Edit, hook_name, tracing
 
@@ -32,7 +33,6 @@ __all__ = [
     "Contrast",
     "PatchingEffects",
     "contrast",
-    "first_difference",
     "patch_every_head",
     "patch_head",
 ]
@@ -65,12 +65,6 @@ class PatchingEffects:
     positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
 
-def first_difference(one: Translation, other: Translation, start: int = 0) -> int | None:
-    """The first position from `start` with different tokens; None where one text equals the other or begins it."""
-    pairs = list(zip(one.written, other.written, strict=False))  # one may be longer
-    return next((at for at, (a, b) in enumerate(pairs) if at >= start and a.id != b.id), None)
-
-
 def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) -> Contrast | None:
     """Find the first outcome in which two runs differ.
 
@@ -87,41 +81,27 @@ def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) 
     """
     model = checkpoint.model
     require_attention_steps(model)
-    if isinstance(model, Writes):
-        return contrast_of_words(model, theirs, ours)
-    lengths = len(ours.source), len(theirs.source)
-    if lengths[0] != lengths[1]:
-        raise different_lengths(lengths)
-    if classifies(model):
-        labels = model.config.labels
-        return contrast_of_reading(theirs, ours, 0, (labels.index(theirs.text), labels.index(ours.text)))
-    places = [at for at, token in enumerate(ours.source) if token.candidates]
-    if not places or places != [at for at, token in enumerate(theirs.source) if token.candidates]:
+    # The prompts of a language model need the same length, and so do the texts of a model that only reads.
+    writes = isinstance(model, Writes)
+    own, donor = (one.prompt_length + 1 if writes else len(one.source) for one in (ours, theirs))
+    if own != donor:
+        raise ConfigError(
+            "The receiver has {own} tokens and the donor {donor}. A head is patched position by position, so both "
+            "texts need the same number of tokens. Change one word of the donor only.",
+            own=own,
+            donor=donor,
+        )
+    places, donors = ([one.position for one in run.outcomes] for run in (ours, theirs))
+    if not writes and (not places or places != donors):
         mask = getattr(checkpoint.config.tokenizer, "mask", "")
         if not mask:
             raise nothing_predicted(checkpoint.config)
         raise ConfigError("Replace the same word of both texts by {mask}, so that the model guesses it.", mask=mask)
-    guesses = [(at, *(run.source[at].candidates[0].id for run in (theirs, ours))) for at in places]
-    found = next(((at, (their, own)) for at, their, own in guesses if their != own), None)
-    return None if found is None else contrast_of_reading(theirs, ours, *found)
-
-
-def different_lengths(lengths: tuple[int, int]) -> ConfigError:
-    return ConfigError(
-        "The receiver has {own} tokens and the donor {donor}. A head is patched position by position, so both texts "
-        "need the same number of tokens. Change one word of the donor only.",
-        own=lengths[0],
-        donor=lengths[1],
-    )
-
-
-def contrast_of_words(model: Writes, theirs: Translation, ours: Translation) -> Contrast | None:
-    """The first word that differs. The prompts of a language model need the same length."""
-    if theirs.prompt_length != ours.prompt_length:
-        raise different_lengths((ours.prompt_length + 1, theirs.prompt_length + 1))
-    position = first_difference(theirs, ours, ours.prompt_length)
-    if position is None:
+    pairs = zip(theirs.outcomes, ours.outcomes, strict=False)  # one text may be longer
+    differing = (pair for pair in pairs if pair[0].id != pair[1].id and (pair[0].position or 0) >= ours.prompt_length)
+    if (found := next(differing, None)) is None:
         return None
+    position = found[0].position or 0
 
     def ids(run: Translation) -> Ids:
         # A translator reads the same prefix in both runs, a language model its own prompt first.
@@ -133,29 +113,10 @@ def contrast_of_words(model: Writes, theirs: Translation, ours: Translation) -> 
         position=position,
         own=ids(ours),
         donor=ids(theirs),
-        outcomes=(theirs.written[position].id, ours.written[position].id),
-        names=(ours.written[position].text, theirs.written[position].text),
+        outcomes=(found[0].id, found[1].id),
+        names=(found[1].text, found[0].text),
         num_positions={kind: sizes[kind] for kind in model.config.kinds},
         same_length=len(ours.source) == len(theirs.source),
-    )
-
-
-def contrast_of_reading(
-    theirs: Translation, ours: Translation, position: int, outcomes: tuple[int, int]
-) -> Contrast | None:
-    """The guess at a position of a reader, or the class of a text."""
-    if outcomes[0] == outcomes[1]:
-        return None
-    own, donor = ours.source[position], theirs.source[position]
-    guessed = own.candidates and donor.candidates
-    return Contrast(
-        position=position,
-        own=([token.id for token in ours.source], []),
-        donor=([token.id for token in theirs.source], []),
-        outcomes=outcomes,
-        names=(own.candidates[0].token, donor.candidates[0].token) if guessed else (ours.text, theirs.text),
-        num_positions={"encoder": len(ours.source)},
-        same_length=True,
     )
 
 
@@ -248,18 +209,15 @@ class Comparison:
 
     def logits(self, ids: Ids, rows: int) -> Tensor:
         """Logits at the compared position, (B, V) or (B, C), in a batch of equal rows."""
-        model = self.model
-        # The decoder of a language model reads everything.
-        source = padded_for(model, [ids[0] or ids[1][:1]]).expand(rows, -1)
-        if isinstance(model, Writes):
-            memory, mask = model.encode(source)
-            return model.decode(padded_for(model, [ids[1]]).expand(rows, -1), memory, mask, first=-1)[:, 0]
-        if classifies(model):
-            return model(source)
-        assert isinstance(model, PredictsMasked)
-        logits = model.read(source)
-        assert logits is not None, "`contrast` requires guesses"
-        return logits[:, self.contrast.position]
+        if isinstance(self.model, Writes):
+            # Each row has its own patch, in the encoder too. The decoder of a language model reads everything.
+            source = padded_for(self.model, [ids[0] or ids[1][:1]]).expand(rows, -1)
+            memory, mask = self.model.encode(source)
+            read = padded_for(self.model, [ids[1]]).expand(rows, -1)
+            return self.model.decode(read, memory, mask, first=-1)[:, 0]
+        logits = pass_over(self.model, *ids)(rows)
+        assert isinstance(logits, Tensor), "`contrast` requires an outcome"
+        return logits if logits.ndim == 2 else logits[:, self.contrast.position]
 
     def logit_difference(self, logits: Tensor) -> Tensor:
         """The logit of the donor's outcome minus that of the own outcome: (B, V) → (B,)."""

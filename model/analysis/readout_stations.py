@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.lens import class_logits, predicted_positions
+from model.analysis.lens import logits_of
 from model.analysis.source_code import CodeLine
 from model.analysis.station import (
     Followed,
@@ -22,20 +21,18 @@ from model.analysis.station import (
     to_float32,
 )
 from model.analysis.streams import FloatArray, linearize, pooling_map, recorded
-from model.inference.classify import Classification
-from model.inference.tokens import Token
-from model.inference.translation import Translation
+from model.inference.outcomes import Outcome
 from model.messages import N_
 from model.network.residual_stream import Activation, Matrix, Norm, ReadoutStep, Stack
 from model.text.encoding import Tokenizer
 
-__all__ = ["WordPrediction", "predict_class", "predict_word", "predicting_stack", "readout_stations"]
+__all__ = ["Prediction", "predict", "readout_stations"]
 
 NUM_BEST = 10  # words
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordPrediction:
+class Prediction:
     """The last step of a model: from a vector to a word or a label."""
 
     words: tuple[tuple[str, float, float], ...]  # the best ones as (token or label, logit, probability), best first
@@ -80,7 +77,7 @@ def pooled(text: Followed, stack: Stack) -> FloatArray:
 
 
 def pooling_station(stack: Stack, vector: FloatArray) -> Station:
-    """How the states of all positions become one vector. `predict_class` compares what follows with the model."""
+    """How the states of all positions become one vector. `predict` compares what follows with the model."""
     formulas = {
         "first": r"p = x_1",
         "mean": r"p = \tfrac{1}{n}\sum_i x_i",
@@ -124,60 +121,32 @@ def head_station(readout: Sequence[ReadoutStep], x: FloatArray) -> Station:
     )
 
 
-def predicting_stack(translation: Translation) -> Literal["encoder", "decoder"]:
-    """The stack that predicts tokens: the decoder of a model that writes, the encoder of one that only reads."""
-    return "decoder" if translation.written else "encoder"
-
-
 @torch.inference_mode()
-def predict_word(
-    text: Followed, tokenizer: Tokenizer, translation: Translation, position: int
-) -> WordPrediction | None:
-    """The ten most probable tokens after the last stream at one position; None where the model predicts nothing.
+def predict(text: Followed, tokenizer: Tokenizer, outcome: Outcome) -> Prediction:
+    """The ten most probable tokens, or all labels, after the last stream.
 
     Args:
         text: The recorded text.
         tokenizer: Of the tokens that the model predicts.
-        translation: Of a model that writes, or of one that predicts masked tokens.
-        position: Of the decoder, or of the encoder in a model that only reads.
+        outcome: What the model predicted.
     """
-    stack = text.model.stack(predicting_stack(translation))
-    if position not in predicted_positions(translation) or not stack.readout:
-        return None
-    matrix = next(step for step in stack.readout if isinstance(step, Matrix))
-    state = torch.tensor(text.recording.array(stack.streams[-1])[position], device=matrix.weight.device)
-    logits = stack.logits(state).float().cpu().numpy()  # (V,)
-    probabilities = softmax(logits)
-    best = np.argsort(-logits)[:NUM_BEST].tolist()
-    token = (translation.written or translation.source)[position]
-    return WordPrediction(
+    stack = text.model.stack(outcome.stack)
+    states = torch.tensor(text.recording.array(stack.streams[-1]))
+    logits = logits_of(stack, states, [outcome])[0].cpu().numpy()  # (V,) or (C,)
+    probabilities = 1 / (1 + np.exp(-logits)) if outcome.several else softmax(logits)
+    best = np.argsort(-logits)[: NUM_BEST if outcome.position is not None else None].tolist()
+    return Prediction(
         words=tuple(
             (name, float(logits[i]), float(probabilities[i]))
-            for name, i in zip(tokenizer.tokens(best), best, strict=True)
+            for name, i in zip(outcome.names(tokenizer, best), best, strict=True)
         ),
-        difference=candidate_difference(token, probabilities),
-        formula=readout_formula(stack),
+        difference=max(abs(float(probabilities[one.id]) - one.probability) for one in outcome.candidates),
+        formula=readout_formula(stack, "sigmoid" if outcome.several else "softmax"),
         code=code_lines(stack.readout_code),
     )
 
 
-@torch.inference_mode()
-def predict_class(text: Followed, classification: Classification) -> WordPrediction:
-    """The labels of a classifier after the last stream, the most probable one first."""
-    stack = text.model.stack("encoder")
-    logits = class_logits(stack, torch.tensor(text.recording.array(stack.streams[-1]))).numpy()  # (C,)
-    several = classification.several_labels
-    probabilities = 1 / (1 + np.exp(-logits)) if several else softmax(logits)
-    labels, models = [*classification.probabilities], np.array([*classification.probabilities.values()])
-    return WordPrediction(
-        words=tuple((labels[i], float(logits[i]), float(probabilities[i])) for i in np.argsort(-logits)),
-        difference=float(np.abs(probabilities - models).max()),
-        formula=readout_formula(stack, "sigmoid" if several else "softmax"),
-        code=code_lines(stack.readout_code),
-    )
-
-
-def readout_formula(stack: Stack, function: str = "softmax") -> str:
+def readout_formula(stack: Stack, function: str) -> str:
     """The last step in LaTeX."""
     matrix = next(step for step in reversed(stack.readout) if isinstance(step, Matrix))
     logits = "W x" if matrix.bias is None else "W x + b"
@@ -189,8 +158,3 @@ def softmax(logits: NDArray[np.float32]) -> FloatArray:
     """Probabilities from logits, (V,)."""
     exponentials = np.exp(logits.astype(np.float64) - logits.max())
     return np.asarray(exponentials / exponentials.sum())
-
-
-def candidate_difference(token: Token, probabilities: FloatArray) -> float:
-    """The largest difference of probabilities (V,) from those of the candidates that the model had."""
-    return max(abs(float(probabilities[one.id]) - one.probability) for one in token.candidates)

@@ -19,10 +19,11 @@ from model.analysis.importance import all_heads
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.decoder_state import length_limit
 from model.inference.classify import log_odds_of
+from model.inference.one_pass import pass_over
 from model.inference.padding import padded_for
 from model.inference.translation import Translation
 from model.interventions import Head
-from model.network.protocols import Classifies, PredictsMasked, Writes, classifies
+from model.network.protocols import Reads, Writes, classifies
 from model.text.rules import TextRules
 from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
@@ -45,7 +46,7 @@ class SilencingEffects:
     positions: Mapping[str, NDArray[np.int64]]  # kind → (L, H), position of the first token that changes; -1: none
 
 
-class Outcome:
+class MeasuredText:
     """What a model makes of one text, measured in a batch of equal rows."""
 
     length: int  # tokens of one row
@@ -65,7 +66,7 @@ class Outcome:
         raise NotImplementedError
 
 
-class WrittenText(Outcome):
+class WrittenText(MeasuredText):
     """A translation or a continuation."""
 
     def __init__(self, model: Writes, specials: Specials, translation: Translation) -> None:
@@ -110,39 +111,32 @@ def rules_of_text(model: Writes, specials: Specials, translation: Translation) -
     return specials.rules.for_text(source, given=prompt + 1, limit=limit, device=model.device)
 
 
-class GuessedWords(Outcome):
-    """The best guess for each masked token."""
+class ReadText(MeasuredText):
+    """The best guess for each masked token, or the class in log-odds."""
 
-    def __init__(self, model: PredictsMasked, translation: Translation) -> None:
-        self.model, self.source = model, padded_for(model, [[token.id for token in translation.source]])
-        guesses = [(at, one.candidates[0].id) for at, one in enumerate(translation.source) if one.candidates]
-        self.places, self.guesses = (torch.tensor(part, device=model.device) for part in zip(*guesses, strict=True))
-        self.length = self.source.size(1)
-        self.numbers = self.length * int(model.config.target_vocab_size)  # type: ignore[attr-defined]
+    def __init__(self, model: Reads, translation: Translation) -> None:
+        source = [token.id for token in translation.source]
+        self.model, self.run = model, pass_over(model, source, ())
+        outcomes = [(one.position or 0, one.id) for one in translation.outcomes]
+        self.places, self.ids = (torch.tensor(part, device=model.device) for part in zip(*outcomes, strict=True))
+        self.length = len(source)
+        self.numbers = self.length  # a classifier has few labels
+        if not classifies(model):
+            self.numbers *= int(model.config.target_vocab_size)  # type: ignore[attr-defined]
 
     def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
-        logits = self.model.read(self.source.expand(rows, -1))
-        assert logits is not None
-        log_probs = logits[:, self.places].float().log_softmax(dim=-1)  # (B, M, V)
-        totals = log_probs.gather(-1, self.guesses.expand(rows, -1)[..., None]).sum(dim=(1, 2))
-        differs = log_probs.argmax(dim=-1) != self.guesses  # (B, M)
+        logits = self.run(rows)
+        assert isinstance(logits, Tensor), "there are outcomes"
+        if classifies(self.model):
+            scores = log_odds_of(self.model, logits.float())[:, None]  # (B, 1, C)
+        else:
+            scores = logits[:, self.places].float().log_softmax(dim=-1)  # (B, M, V)
+        totals = scores.gather(-1, self.ids.expand(rows, -1)[..., None]).sum(dim=(1, 2))
+        differs = scores.argmax(dim=-1) != self.ids  # (B, M)
         return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
 
 
-class ClassOfText(Outcome):
-    """The class, in log-odds."""
-
-    def __init__(self, model: Classifies, translation: Translation) -> None:
-        self.model, self.source = model, padded_for(model, [[token.id for token in translation.source]])
-        self.label = model.config.labels.index(translation.text)
-        self.length, self.numbers = self.source.size(1), len(model.config.labels)
-
-    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
-        odds = log_odds_of(self.model, self.model(self.source.expand(rows, -1)).float())  # (B, C)
-        return odds[:, self.label], torch.where(odds.argmax(dim=-1) == self.label, -1, 0)
-
-
-def require_outcome(checkpoint: Loaded, translation: Translation) -> Outcome:
+def require_outcome(checkpoint: Loaded, translation: Translation) -> MeasuredText:
     """What can be measured in a text.
 
     Args:
@@ -156,11 +150,8 @@ def require_outcome(checkpoint: Loaded, translation: Translation) -> Outcome:
     model = checkpoint.model
     if isinstance(model, Writes):
         return WrittenText(model, checkpoint.tokenizers.specials, translation)
-    if classifies(model):
-        return ClassOfText(model, translation)
-    assert isinstance(model, PredictsMasked)
-    if any(token.candidates for token in translation.source):
-        return GuessedWords(model, translation)
+    if translation.outcomes:
+        return ReadText(model, translation)
     raise nothing_predicted(checkpoint.config)
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from model.analysis.source_code import CodeLine, function_code
 from model.analysis.streams import FloatArray, Recorded
-from model.inference.classify import Classification
 from model.inference.translation import AttentionMaps, Translation
 from model.messages import N_
 from model.network.protocols import Reads
@@ -21,8 +20,7 @@ __all__ = [
     "Step",
     "apply",
     "code_lines",
-    "follow_classification",
-    "follow_translation",
+    "follow",
     "format_length",
     "largest_difference",
     "mean_and_variance",
@@ -83,8 +81,8 @@ class Followed:
             return 0.0
 
 
-def follow_translation(model: Reads, translation: Translation, recording: Recorded) -> Followed:
-    """What a model that writes, or that predicts masked tokens, did with a text. The translation has its maps."""
+def follow(model: Reads, translation: Translation, recording: Recorded) -> Followed:
+    """What a model of any task did with a text. The result has its maps."""
     return Followed(
         model=model,
         recording=recording,
@@ -94,17 +92,6 @@ def follow_translation(model: Reads, translation: Translation, recording: Record
             "decoder": [token.id for token in translation.read],
         },
         keys={kind: [token.label for token in translation.tokens_of(kind)[1]] for kind in translation.maps},
-    )
-
-
-def follow_classification(model: Reads, classification: Classification, recording: Recorded) -> Followed:
-    """What a classifier did with a text."""
-    return Followed(
-        model=model,
-        recording=recording,
-        maps={"encoder": classification.encoder},
-        ids={"encoder": classification.ids},
-        keys={"encoder": classification.token_labels},
     )
 
 

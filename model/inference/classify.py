@@ -13,8 +13,9 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.checkpoints.languages import tag
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
+from model.inference.outcomes import Outcome
 from model.inference.padding import padded_for
-from model.inference.tokens import Token, parts_of
+from model.inference.tokens import Candidate, Token, parts_of
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Classifies
 from model.text.pair import Text, paired, texts_of
@@ -48,6 +49,24 @@ class Classification(Translation):
     def label(self) -> str:
         """The most probable label."""
         return self.text
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The most probable label. Its candidates are all labels in their order."""
+        rows = zip(self.probabilities, self.probabilities.values(), range(len(self.probabilities)), strict=True)
+        labels = tuple(Candidate(*row) for row in rows)
+        return (
+            Outcome(
+                stack="encoder",
+                position=None,
+                id=[*self.probabilities].index(self.text),
+                text=self.text,
+                probability=self.probabilities[self.text],
+                candidates=labels,
+                logits=dict(enumerate(self.logits.astype(np.float64).tolist())),
+                several=self.several_labels,
+            ),
+        )
 
     @property
     def ids(self) -> tuple[int, ...]:

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
-from torch import nn
 
 from model.inference.padding import padded_for
 from model.inference.translation import Recording, Translation
-from model.network.protocols import PredictsMasked, Reads, Writes
+from model.network.protocols import PredictsMasked, Reads, Writes, classifies
 from model.trace import Edit, tracing
 
 __all__ = ["pass_over", "record_again"]
@@ -22,11 +21,11 @@ def pass_over(model: Reads, source: Sequence[int], read: Sequence[int]) -> Calla
         read: The ids that the decoder read; empty in a model that only reads.
     """
     ids = padded_for(model, [read or source])  # (1, T)
-    if isinstance(model, PredictsMasked):
-        return lambda rows: model.read(ids.expand(rows, -1))
-    if not isinstance(model, Writes):
-        assert isinstance(model, nn.Module), "a classifier of ours"
+    if classifies(model):
         return lambda rows: model(ids.expand(rows, -1))
+    if not isinstance(model, Writes):
+        assert isinstance(model, PredictsMasked)
+        return lambda rows: model.read(ids.expand(rows, -1))
     memory, mask = model.encode(padded_for(model, [source or read]))
     every = bool(mask.all())
     return lambda rows: model.decode(

@@ -15,7 +15,6 @@ from model.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointConfig,
     CheckpointError,
-    ClassifierCheckpoint,
     Loaded,
     load_checkpoint,
     load_classifier,
@@ -29,9 +28,8 @@ from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.foreign.known_config import read_known_config
-from model.inference.classify import classify
 from model.inference.findings import finding_in_model
-from model.inference.reading import record_reading
+from model.inference.run import AnyCheckpoint, Run, compute
 from model.inference.searching import search_input, start_search
 from model.network.protocols import Writes
 from model.safety.errors import first_line
@@ -67,9 +65,7 @@ def read_any_config(folder: Path) -> AnyConfig:
         return read_config(folder)
 
 
-def open_checkpoint(
-    folder: Path, *, device: str = "cpu", max_bytes: int | None = None
-) -> Checkpoint | ClassifierCheckpoint:
+def open_checkpoint(folder: Path, *, device: str = "cpu", max_bytes: int | None = None) -> AnyCheckpoint:
     """Load a checkpoint.
 
     Args:
@@ -99,7 +95,7 @@ def described_folder(folder: Path) -> Path:
     return folder
 
 
-def load_any(folder: Path, *, device: str, max_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
+def load_any(folder: Path, *, device: str, max_bytes: int | None) -> AnyCheckpoint:
     if (folder / DESCRIPTION).exists():
         if not is_decoder(folder):
             return open_state_dict(folder, device=device, max_bytes=max_bytes)
@@ -166,16 +162,14 @@ def readable_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def examined(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
+def examined(checkpoint: AnyCheckpoint) -> AnyCheckpoint:
     """Run one step with each of the `TRIAL_TEXTS`, and note what is not finite."""
     with tracing() as trial:
         for text in TRIAL_TEXTS:
-            if isinstance(checkpoint, ClassifierCheckpoint):
-                classify(checkpoint, text)
-            elif isinstance(checkpoint.model, Writes):
+            if isinstance(checkpoint.model, Writes):
                 start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
                 finish(start_search(checkpoint.model, start, SearchConfig()))
             else:
-                record_reading(checkpoint, text)
+                compute(checkpoint, Run(text=text))
     assert isinstance(checkpoint.model, nn.Module)
     return replace(checkpoint, finding=finding_in_model(checkpoint.model, trial))

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
+from model.config.section import ConfigError
+from model.inference.outcomes import Outcome, outcome_of_token
 from model.inference.tokens import Token
 from model.network.protocols import Reads
 from model.trace import Trace, hook_name
@@ -58,6 +60,28 @@ class Translation:
         return {
             position: token.id for position, token in enumerate(self.written) if position or not self.first_token_fixed
         }
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What the model predicted: all written tokens with a prompt, the masked tokens of a source, or the label."""
+        written = bool(self.written)
+        return tuple(
+            outcome_of_token(token, position, written=written, fixed=self.first_token_fixed and not position)
+            for position, token in enumerate(self.written or self.source)
+            if token.candidates
+        )
+
+    def outcome_at(self, position: int) -> Outcome:
+        """The outcome at a position; of a classifier at any position.
+
+        Raises:
+            ConfigError: the model did not choose this token.
+        """
+        for outcome in self.outcomes:
+            if outcome.position in (position, None) and not outcome.fixed:
+                return outcome
+        text = (self.written or self.source)[position].text
+        raise ConfigError("The model did not choose “{text}”. Choose another token.", text=text)
 
     def language_of(self, tokens: str) -> str:
         """The language of the "source", "read" or "written" tokens; see `languages.tag`."""

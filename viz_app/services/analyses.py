@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 from model.analysis.availability import nothing_predicted, require_masks
 from model.analysis.by_distance import score_by_distance
-from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
+from model.analysis.contributions import Contributions, contributions
 from model.analysis.deletion import Deletion, delete_each_word
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens, predicted_positions
+from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Contrast, contrast, patch_head
-from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
+from model.analysis.readout_stations import Prediction, predict
 from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
-from model.analysis.station import Station, follow_translation
+from model.analysis.station import Station, follow
 from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
@@ -24,7 +24,6 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.classify import Classification
 from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head
@@ -81,18 +80,17 @@ def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key:
 
 
 @remembered()
-def lens_of(key: CheckpointKey, run: Run, positions: tuple[int, ...] | None = None) -> Lens | ClassLens:
-    """The logit lens at some positions, by default at all; of a classifier the probabilities after each layer.
+def lens_of(key: CheckpointKey, run: Run, positions: tuple[int, ...] | None = None) -> Lens:
+    """The logit lens at some positions, by default at all; of a classifier at its label.
 
     Raises:
         ConfigError: the blocks of the model are not known, or it predicts nothing in this text.
     """
     checkpoint, found, recording = loaded(key), result_of(key, run), recorded_run(key, run)
-    if isinstance(found, Classification):
-        return class_lens(checkpoint.model, found, recording)
-    if not predicted_positions(found):
+    if not found.outcomes:
         raise nothing_predicted(checkpoint.config)
-    return logit_lens(checkpoint.model, checkpoint.tokenizers.target, found, recording, positions=positions)
+    outcomes = [one for one in found.outcomes if positions is None or one.position in positions]
+    return logit_lens(checkpoint.model, checkpoint.tokenizers.target, outcomes, recording)
 
 
 @remembered("Translating after each layer …")
@@ -116,46 +114,36 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 @remembered()
 def contributions_of(key: CheckpointKey, run: Run, position: int, rival: int) -> Contributions:
-    """The parts of the difference between a token and a rival, see `choice_of_token`.
+    """The parts of the difference between a token or a label and a rival.
 
     Args:
         key: The key of the checkpoint.
         run: The run.
         position: Of the token; any number for a classifier.
-        rival: The id of the other token; for a classifier the number of the label that the most probable one is
-            compared with.
+        rival: The id of the other token, or the number of the label.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the model did not choose this token.
     """
-    found, recording = result_of(key, run), recorded_run(key, run)
-    choice = (
-        choice_of_class(found, found.label, [*found.probabilities][rival])
-        if isinstance(found, Classification)
-        else choice_of_token(found, position, rival)
-    )
-    return contributions(loaded(key).model, recording, choice)
+    outcome = result_of(key, run).outcome_at(position)
+    return contributions(loaded(key).model, recorded_run(key, run), outcome, rival)
 
 
 @remembered()
 def stations_of(
     key: CheckpointKey, run: Run, stack: str, layer: int, place: int
-) -> tuple[tuple[Station, ...], WordPrediction | None]:
+) -> tuple[tuple[Station, ...], Prediction | None]:
     """The stations of one token in one layer; for the last layer also the predicted word or label.
 
     Raises:
         ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
     """
     checkpoint, found = loaded(key), result_of(key, run)
-    text = follow_translation(checkpoint.model, found, recorded_layer(key, run, stack, layer))
-    path, end = stations(text, stack, layer, place), None
-    if layer == len(checkpoint.model.stack(stack).streams) - 2 and stack == predicting_stack(found):
-        end = (
-            predict_class(text, found)
-            if isinstance(found, Classification)
-            else predict_word(text, checkpoint.tokenizers.target, found, place)
-        )
-    return tuple(path), end
+    text = follow(checkpoint.model, found, recorded_layer(key, run, stack, layer))
+    here = [one for one in found.outcomes if one.stack == stack and one.position in (place, None)]
+    is_last = layer == len(checkpoint.model.stack(stack).streams) - 2
+    end = predict(text, checkpoint.tokenizers.target, here[0]) if here and is_last else None
+    return tuple(stations(text, stack, layer, place)), end
 
 
 def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: str = "encoder") -> FloatArray:
@@ -186,7 +174,7 @@ def zeroing_of(key: CheckpointKey, run: Run) -> Zeroing:
         ConfigError: the blocks of the model are not known, or the text is too long.
     """
     recording = recorded_run(key, run)
-    return value_zeroing(follow_translation(loaded(key).model, result_of(key, run), recording))
+    return value_zeroing(follow(loaded(key).model, result_of(key, run), recording))
 
 
 @remembered("Deleting every word …")

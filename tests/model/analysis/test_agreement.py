@@ -18,13 +18,13 @@ from torch import Tensor, nn
 
 from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.analysis.contributions import choice_of_token, contributions
+from model.analysis.contributions import contributions
 from model.analysis.importance import Examples, loss_changes, make_examples, sentence_losses
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
-from model.analysis.patching import first_difference, patch_every_head, patch_head
+from model.analysis.patching import patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
 from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
@@ -44,7 +44,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
-from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of
+from tests.model.analysis.follow import first_difference, follow, lens_of, stations_of, zeroing_of
 
 # The library gives this warning for every pre-norm model.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -224,7 +224,7 @@ def layers(opened: Opened) -> None:
     predicted = [token for token in found.written or found.source if token.candidates]
     chosen = slice(int(found.first_token_fixed), None)
     assert lens.difference < ROWS
-    np.testing.assert_allclose(lens.written[-1][chosen], [token.probability for token in predicted][chosen], atol=ROWS)
+    np.testing.assert_allclose(lens.own[-1][chosen], [token.probability for token in predicted][chosen], atol=ROWS)
     best = [token.candidates[0] for token in predicted]
     np.testing.assert_allclose(lens.probabilities[-1], [one.probability for one in best], atol=ROWS)
 
@@ -244,8 +244,7 @@ def contributed(opened: Opened) -> None:
     for place in {places[0], places[len(places) // 2], places[-1]}:
         candidates = tokens[place].candidates
         for rival in candidates[1:4]:
-            choice = choice_of_token(translation, place, rival.id)
-            parts = contributions(opened.checkpoint.model, recording, choice)
+            parts = contributions(opened.checkpoint.model, recording, translation.outcome_at(place), rival.id)
             assert parts.total == pytest.approx(parts.difference, abs=SUMS * max(1, parts.size))
             assert parts.difference == pytest.approx(np.log(tokens[place].probability / rival.probability), abs=SUMS)
 

@@ -12,10 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.analysis.contributions import choice_of_token, contributions
+from model.analysis.contributions import contributions
 from model.analysis.influence import influence
-from model.analysis.lens import predicted_positions
-from model.analysis.readout_stations import predicting_stack
 from model.analysis.source_code import function_code
 from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint
@@ -52,10 +50,9 @@ def text_for(title: str) -> str:
 def test_the_parts_lens_shares_and_stations_agree_with_the_library(title: str) -> None:
     checkpoint, text = opened(title), text_for(title)
     translation, recording = follow(checkpoint, text)
-    position = predicted_positions(translation)[-1]
-    token = (translation.written or translation.source)[position]
-    for rival in token.candidates[1:3]:
-        found = contributions(checkpoint.model, recording, choice_of_token(translation, position, rival.id))
+    outcome = translation.outcomes[-1]
+    for rival in outcome.candidates[1:3]:
+        found = contributions(checkpoint.model, recording, outcome, rival.id)
         assert found.total == pytest.approx(found.difference, abs=1e-4)
     assert lens_of(checkpoint, text)[1].difference < 1e-5
     shares = influence(checkpoint.model, translation.maps, recording)
@@ -63,7 +60,8 @@ def test_the_parts_lens_shares_and_stations_agree_with_the_library(title: str) -
     np.testing.assert_allclose(shares.source.sum(axis=1) + shares.target.sum(axis=1), 1, atol=1e-5)
     assert zeroing_of(checkpoint, text).residual < 1e-4
     for stack in stacks_of(checkpoint.model):
-        place = position if stack.name == predicting_stack(translation) else 1
+        place = outcome.position if stack.name == outcome.stack else 1
+        assert place is not None
         _, path, end = stations_of(checkpoint, text, stack.name, len(stack.streams) - 2, place)
         assert max(station.difference for station in path) < 1e-4
         assert end is None or end.difference < 1e-5
@@ -78,7 +76,7 @@ def test_the_part_of_a_head_is_what_the_library_adds_less_without_it(title: str,
     translation, recording = follow(checkpoint, TEXT)
     position, layer = len(translation.written) - 1, model.config.num_layers("decoder") - 1
     rival = translation.written[position].candidates[1].id
-    found = contributions(model, recording, choice_of_token(translation, position, rival))
+    found = contributions(model, recording, translation.outcome_at(position), rival)
     chosen, final = translation.written[position].id, model.model.get_submodule(norm)
     stack = model.stack("decoder")
     x = torch.tensor(recording.array(stack.streams[-1])[position])

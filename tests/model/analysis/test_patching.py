@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.analysis.patching import BATCH_ROWS, first_difference, patch_every_head, patch_head
+from model.analysis.patching import BATCH_ROWS, patch_every_head, patch_head
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.cli.main import main
 from model.inference.opening import open_translator
@@ -15,6 +15,7 @@ from model.inference.translate import translate
 from model.interventions import Head
 from model.trace import hook_name
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import first_difference
 
 # Their translations share the first few words.
 DONOR, TEXT = "A man is riding a horse.", "A man is riding a bike."

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import all_heads
-from model.analysis.patching import first_difference
 from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, require_outcome, rows_per_batch, silence_each_head
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.interventions import ablate_heads
 from model.trace import hook_name
 from tests.foreign_folders import make_folder
+from tests.model.analysis.follow import first_difference
 
 
 @pytest.mark.parametrize("vocabulary", [100, 10_000, 250_000])

@@ -67,7 +67,7 @@ def test_every_number_equals_a_pass_written_by_hand(any_norm: Checkpoint) -> Non
     for row, logits in enumerate(expected.lens):
         chances = logits.softmax(-1)
         np.testing.assert_allclose(lens.probabilities[row], chances.max(-1).values, atol=1e-4)
-        np.testing.assert_allclose(lens.written[row], chances[torch.arange(len(written)), written], atol=1e-4)
+        np.testing.assert_allclose(lens.own[row], chances[torch.arange(len(written)), written], atol=1e-4)
     _, shares_found = influence_of(any_norm)
     np.testing.assert_allclose(shares_found.source, expected.source, atol=1e-5)
     np.testing.assert_allclose(shares_found.target, expected.target, atol=1e-5)
@@ -157,7 +157,7 @@ def test_the_lens_goes_from_the_embedding_to_the_written_tokens(any_norm: Checkp
     chances = all_logits(any_norm, translation).softmax(dim=-1)
     assert len(lens.tokens) == any_norm.model.config.num_decoder_layers + 1
     np.testing.assert_allclose(lens.probabilities[-1], chances.max(dim=-1).values, atol=1e-4)
-    np.testing.assert_allclose(lens.written[-1], [t.probability for t in translation.written], atol=1e-4)
+    np.testing.assert_allclose(lens.own[-1], [t.probability for t in translation.written], atol=1e-4)
     model, read = any_norm.model, torch.tensor([[t.id for t in translation.read]])
     with torch.inference_mode():
         first = model.project(model.decoder.norm(model.decoder.embedding(read)))[0].softmax(dim=-1)

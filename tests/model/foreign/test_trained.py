@@ -12,7 +12,7 @@ from ruaccent import load_accentor
 from transformers import AutoModel, AutoTokenizer
 
 from model.analysis.anatomy import anatomy, derive
-from model.analysis.contributions import choice_of_token, contributions
+from model.analysis.contributions import contributions
 from model.analysis.influence import influence
 from model.analysis.lens import logit_lens
 from model.checkpoints.checkpoint import Unused
@@ -110,12 +110,12 @@ def test_a_trained_model_writes_the_same_text_as_its_own_package(tmp_path: Path)
     # The parts add up to the model's own numbers in trained weights too.
     text = "Мама мыла раму."
     translation, recording = follow(checkpoint, text)
-    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation, recording)
+    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation.outcomes, recording)
     assert lens.difference < 1e-4
     for position in (0, 3):
         token = translation.written[position]
         rival = next(candidate.id for candidate in token.candidates if candidate.id != token.id)
-        assert contributions(checkpoint.model, recording, choice_of_token(translation, position, rival)).agrees
+        assert contributions(checkpoint.model, recording, translation.outcome_at(position), rival).agrees
     assert influence(checkpoint.model, translation.maps, recording).residual < 1e-4
     # A head of the last layer follows the letters.
     cross = translate(checkpoint, "Мама мыла раму.").maps["cross"][-1]

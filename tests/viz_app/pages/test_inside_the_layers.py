@@ -13,9 +13,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.analysis import zeroing
-from model.analysis.contributions import choice_of_class, choice_of_token, contribution_names, contributions
+from model.analysis.contributions import contribution_names, contributions
 from model.analysis.influence import Influence, influence, influence_names
-from model.analysis.lens import class_lens, decoder_lens
+from model.analysis.lens import decoder_lens, logit_lens
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, load_checkpoint, load_classifier
 from model.inference.classify import Classification, record_classification
 from model.inference.translate import translate
@@ -127,8 +127,9 @@ Classified = tuple[ClassifierCheckpoint, Classification, RecordedArrays]
 def test_the_parts_of_a_class_are_those_of_the_classifier(open_app: OpenApp, classified: Classified) -> None:
     checkpoint, classification, recording = classified
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[1])
-    choice = choice_of_class(classification, "positive", "negative")
-    found = contributions(checkpoint.model, recording, choice)
+    outcome = classification.outcome_at(0)
+    rival = next(one.id for one in outcome.candidates if one.token == "negative")
+    found = contributions(checkpoint.model, recording, outcome, rival)
     assert classification.label == "positive"
     z = array(charts(app)[0]["data"][0]["z"]).astype(float)
     expected = np.concatenate([found.heads["encoder"], found.feed_forward[:, None]], axis=1)
@@ -138,8 +139,8 @@ def test_the_parts_of_a_class_are_those_of_the_classifier(open_app: OpenApp, cla
 def test_the_class_after_each_layer_and_the_shares_of_tokens(open_app: OpenApp, classified: Classified) -> None:
     checkpoint, classification, recording = classified
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[0])
-    lens = class_lens(checkpoint.model, classification, recording)
-    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), lens.probabilities, atol=1e-4)
+    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, classification.outcomes, recording)
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), lens.own, atol=1e-4)
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[2])
     found = influence(checkpoint.model, {"encoder": classification.encoder}, recording)
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"])[0], found.pooled, atol=1e-4)
@@ -157,7 +158,7 @@ def test_a_token_of_a_review_is_followed_to_the_class(open_app: OpenApp, classif
 def test_parts_that_do_not_add_up_are_an_error_and_no_picture(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyses, "choice_of_token", lambda *args: replace(choice_of_token(*args), difference=99.0))
+    monkeypatch.setattr(analyses, "contributions", lambda *args: replace(contributions(*args), difference=99.0))
     app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Where?", inside_tab=TABS[1])
     assert "but the difference of the model's own logits is 99.000" in app.error[0].value
     assert not charts(app)

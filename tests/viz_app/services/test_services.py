@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 
 from model.analysis.learning import list_snapshots, run_snapshot
-from model.analysis.lens import Lens
-from model.analysis.readout_stations import predicting_stack
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
@@ -76,8 +74,7 @@ def test_an_analysis_follows_the_displayed_translation_of_any_search(key: Checkp
     translation, parts = head_analyses.anatomy_of(key, run, "cross", 1)
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
     lens = analyses.lens_of(key, run)
-    assert isinstance(lens, Lens)
-    np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
+    np.testing.assert_allclose(lens.own[-1], written, atol=1e-5)
     last, place = loading.config_of(key).model.num_layers("decoder") - 1, 2
     _, end = analyses.stations_of(key, run, "decoder", last, place)
     assert end is not None
@@ -98,14 +95,11 @@ def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: 
     kind = model.config.kinds[0]
     run = Run(text=text, changes=Intervention(ablated=frozenset({Head(kind, 0, 0)} if changed else ())))
     found = results.result_of(key, run)
-    stack = predicting_stack(found)
-    place = next((at for at, token in enumerate(found.written or found.source) if token.candidates), 1)
-    place = max(place, found.prompt_length)
+    outcome = next(one for one in found.outcomes if (one.position or 0) >= found.prompt_length)
+    stack, place = outcome.stack, outcome.position or 0
     assert analyses.lens_of(key, run).difference < 1e-4
     assert analyses.influence_of(key, run).agrees
-    token = (found.written or found.source)[place]
-    labels = () if token.candidates else [*results.classification_of(key, run).probabilities]
-    rival = next(i for i, label in enumerate(labels) if label != found.text) if labels else token.candidates[1].id
+    rival = next(one.id for one in outcome.candidates if one.id != outcome.id)
     assert analyses.contributions_of(key, run, place, rival).agrees
     path, end = analyses.stations_of(key, run, stack, len(model.stack(stack).streams) - 2, place)
     same = analyses.zeroing_of(key, run).residual < 1e-3

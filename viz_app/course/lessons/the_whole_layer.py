@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.lens import EarlyReading, Lens
+from model.analysis.lens import EarlyReading
 from model.analysis.station import Station
 from viz_app.course.lesson import Answer, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
@@ -81,15 +81,9 @@ def count_units(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, count, within=15, count=count, units=units, share=share, token=token)
 
 
-def words_after_each_layer(situation: Situation) -> Lens:
-    """The logit lens of the run, which a model that writes has."""
-    lens = lens_of(situation.key, run_of(situation))
-    assert isinstance(lens, Lens)
-    return lens
-
-
 def first_row(situation: Situation, answer: Answer) -> Verdict:
-    translation, lens = result_of(situation.key, run_of(situation)), words_after_each_layer(situation)
+    run = run_of(situation)
+    translation, lens = result_of(situation.key, run), lens_of(situation.key, run)
     read = [translation.read[place].text for place in lens.positions]
     written = [translation.written[place].text for place in lens.positions]
     counts = {
@@ -101,8 +95,8 @@ def first_row(situation: Situation, answer: Answer) -> Verdict:
 
 
 def before_the_last_layer(situation: Situation, answer: Answer) -> Verdict:
-    lens = words_after_each_layer(situation)
-    earlier, last = lens.written[-2], lens.written[-1]
+    lens = lens_of(situation.key, run_of(situation))
+    earlier, last = lens.own[-2], lens.own[-1]
     mean = float(earlier.mean())
     truth = "low" if mean < 0.2 else "half" if mean < 0.7 else "high"
     return chosen(answer, {truth}, mean=mean, largest=float(earlier.max()), final=float(last.mean()))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.readout_stations import WordPrediction
+from model.analysis.readout_stations import Prediction
 from model.analysis.station import Station
 from model.config.model import ModelConfig
 from model.inference.run import Run
@@ -40,9 +40,7 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     draw_path(stations, prediction, chosen, sizes)
 
 
-def draw_path(
-    stations: Sequence[Station], prediction: WordPrediction | None, chosen: TokenInLayer, sizes: Sizes
-) -> None:
+def draw_path(stations: Sequence[Station], prediction: Prediction | None, chosen: TokenInLayer, sizes: Sizes) -> None:
     """Draw the stations of a token, one below the other, and what the model predicts after the last one."""
     # The drawing needs its full width for words of 14 pixels.
     vectors = st.container(key="overview")
@@ -66,7 +64,7 @@ def draw_path(
     compare_with_model(stations, prediction)
 
 
-def compare_with_model(stations: Sequence[Station], prediction: WordPrediction | None) -> None:
+def compare_with_model(stations: Sequence[Station], prediction: Prediction | None) -> None:
     """Say whether the computed numbers equal those of the model."""
     if prediction is not None and prediction.difference > ROUNDING:
         st.error(
@@ -166,7 +164,7 @@ def draw_station(number: int, station: Station, chosen: TokenInLayer) -> None:
         )
 
 
-def draw_prediction(number: int, prediction: WordPrediction, chosen: TokenInLayer) -> None:
+def draw_prediction(number: int, prediction: Prediction, chosen: TokenInLayer) -> None:
     """Show the most likely tokens or labels after the last layer."""
     words, code = st.container(key=f"stop_{number}").columns([1, 1.25])
     heading = f"{number}. {t('The prediction')}"

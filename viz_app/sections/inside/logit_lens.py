@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from model.analysis.lens import ClassLens, Lens, predicted_positions
-from model.inference.classify import Classification
+from model.analysis.lens import Lens
 from model.inference.run import Run
 from model.inference.translation import Translation
 from model.text.pair import texts_of
@@ -38,8 +37,8 @@ DECODER_LENS = N_(
 def early_predictions(key: CheckpointKey, run: Run) -> None:
     """Draw the most likely word or the labels after each layer, and the translation after each layer of an encoder."""
     found = results.result_of(key, run)
-    if isinstance(found, Classification):
-        early_classes(key, run, [*found.probabilities])
+    if found.outcomes and found.outcomes[0].position is None:
+        early_classes(key, run, [one.token for one in found.outcomes[0].candidates])
     else:
         early_words(key, run, found)
 
@@ -47,7 +46,6 @@ def early_predictions(key: CheckpointKey, run: Run) -> None:
 def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
     """Draw the probability of each label after each layer."""
     lens = analyses.lens_of(key, run)
-    assert isinstance(lens, ClassLens)
     section(
         t("After each layer"),
         t(
@@ -59,7 +57,7 @@ def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
         draw_label_grid(lens, labels)
 
 
-def agrees(lens: Lens | ClassLens) -> bool:
+def agrees(lens: Lens) -> bool:
     """Whether the last layer gives the model's own probabilities, except for rounding. If not, a sentence says so."""
     if math.isnan(lens.difference) or lens.difference <= ROUNDING:  # a model with weights that are not finite
         return True
@@ -76,11 +74,9 @@ def agrees(lens: Lens | ClassLens) -> bool:
 
 def early_words(key: CheckpointKey, run: Run, translation: Translation) -> None:
     """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
-    positions = predicted_positions(translation)
+    positions = tuple(one.position for one in translation.outcomes if one.position is not None)
     writes = bool(translation.written)
-    shown = shown_positions(positions, translation.prompt_length)
-    lens = analyses.lens_of(key, run, shown)
-    assert isinstance(lens, Lens)
+    lens = analyses.lens_of(key, run, shown_positions(positions, translation.prompt_length))
     section(
         t("After each layer of the decoder") if writes else t("After each layer of the encoder"),
         t(
@@ -152,10 +148,7 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
     """Draw the most likely word at each position after each layer."""
     layers = len(lens.tokens) - 1
     read = translation.read or translation.source
-    predicted = [
-        translation.written[position].text if translation.written else translation.source[position].candidates[0].token
-        for position in lens.positions
-    ]
+    predicted = [one.text for one in translation.outcomes if one.position in lens.positions]
     notes = [
         [
             t(
@@ -167,7 +160,7 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
             )
             for best, highest, word, own in zip(words, probabilities, predicted, own_probabilities, strict=True)
         ]
-        for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.written, strict=True)
+        for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.own, strict=True)
     ]
     draw(
         word_grid(
@@ -186,20 +179,20 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
     )
 
 
-def draw_label_grid(lens: ClassLens, labels: Sequence[str]) -> None:
-    layers = len(lens.probabilities) - 1
-    words = [[percent(float(share)) for share in row] for row in lens.probabilities]
+def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
+    layers = len(lens.own) - 1
+    words = [[percent(float(share)) for share in row] for row in lens.own]
     notes = [
         [
             t("“{token}” has probability {number}", token=label, number=f"{share:.4f}")
             for label, share in zip(labels, row, strict=True)
         ]
-        for row in lens.probabilities.tolist()
+        for row in lens.own.tolist()
     ]
     draw(
         word_grid(
             words,
-            lens.probabilities,
+            lens.own,
             rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
             columns=labels,
             row_title=t("stopped after"),

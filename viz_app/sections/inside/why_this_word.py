@@ -1,17 +1,16 @@
 """Why a word or a class and not another: what every part of the model added to the difference of their logits."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 
 from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
-from model.analysis.lens import predicted_positions
 from model.config.kinds import KINDS
-from model.inference.classify import Classification
+from model.inference.outcomes import Outcome
 from model.inference.run import Run
-from model.inference.translation import Translation
+from model.inference.tokens import Candidate
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
@@ -27,27 +26,17 @@ from viz_app.widgets.headings import section
 __all__ = ["why_this_word"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChosenPair:
-    """What the model chose, and the rival that the visitor compares it with."""
-
-    position: int  # counted from 0; 0 for a label
-    word: str
-    rival: str
-    rival_id: int  # of the token, or the number of the label
-
-
 def why_this_word(key: CheckpointKey, run: Run) -> None:
     """Ask for a rival of a word or a class, and draw what each part of the model added for one or the other."""
     found = results.result_of(key, run)
-    if isinstance(found, Classification):
-        chosen, exclusive = ask_for_label(found), not found.several_labels
-    elif chosen_positions(found):
-        chosen, exclusive = ask_for_words(found), True
-    else:
+    # The model chose the tokens after a prompt, and after a first token that is fixed.
+    outcomes = [one for one in found.outcomes if not one.fixed and (one.position or 0) >= found.prompt_length]
+    if not outcomes:
         raise nothing_predicted(loading.config_of(key))
-    contributions = analyses.contributions_of(key, run, chosen.position, chosen.rival_id)
-    draw_contributions(contributions, visible(chosen.word), visible(chosen.rival), exclusive=exclusive)
+    label = outcomes[0].position is None
+    outcome, rival = ask_for_label(outcomes[0]) if label else ask_for_words(outcomes)
+    contributions = analyses.contributions_of(key, run, outcome.position or 0, rival.id)
+    draw_contributions(contributions, visible(outcome.text), visible(rival.token), exclusive=not outcome.several)
 
 
 def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, exclusive: bool) -> None:
@@ -116,29 +105,28 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
     )
 
 
-def ask_for_label(found: Classification) -> ChosenPair:
+def ask_for_label(outcome: Outcome) -> tuple[Outcome, Candidate]:
     """Ask for a label that the most probable one is compared with."""
-    labels = [*found.probabilities]
-    rivals = [label for label in labels if label != found.label]
-    settle("rival_label", rivals[0], rivals)
-    rival = st.columns([2.4, 5.4])[0].selectbox(t("Why not"), rivals, key="rival_label")
-    return ChosenPair(position=0, word=found.label, rival=rival, rival_id=labels.index(rival))
+    rivals = {one.token: one for one in outcome.candidates if one.id != outcome.id}
+    settle("rival_label", next(iter(rivals)), rivals)
+    rival = st.columns([2.4, 5.4])[0].selectbox(t("Why not"), list(rivals), key="rival_label")
+    return outcome, rivals[rival]
 
 
-def ask_for_words(translation: Translation) -> ChosenPair:
+def ask_for_words(outcomes: Sequence[Outcome]) -> tuple[Outcome, Candidate]:
     """Ask for a predicted word and for one of the candidates that it won against."""
-    tokens, positions = translation.written or translation.source, chosen_positions(translation)
+    by_position = {one.position: one for one in outcomes}
+    positions = list(by_position)
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
     settle("query", positions[min(2, len(positions) - 1)], positions)
-    words = {at: tokens[at].text if translation.written else tokens[at].candidates[0].token for at in positions}
     position = written_column.selectbox(
-        t("Written word") if translation.written else t("Predicted word"),
+        t("Written word") if outcomes[0].stack == "decoder" else t("Predicted word"),
         positions,
-        format_func={at: f"{at + 1} · {word}" for at, word in words.items()}.__getitem__,
+        format_func={at: f"{(at or 0) + 1} · {one.text}" for at, one in by_position.items()}.__getitem__,
         key="query",
     )
-    own = tokens[position].id if translation.written else tokens[position].candidates[0].id
-    rivals = {candidate.id: candidate for candidate in tokens[position].candidates if candidate.id != own}
+    outcome = by_position[position]
+    rivals = {one.id: one for one in outcome.candidates if one.id != outcome.id}
     settle("rival", next(iter(rivals)), rivals)
     rival = rival_column.selectbox(
         t("Why not"),
@@ -146,13 +134,7 @@ def ask_for_words(translation: Translation) -> ChosenPair:
         format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    return ChosenPair(position=position, word=words[position], rival=rivals[rival].token, rival_id=rival)
-
-
-def chosen_positions(translation: Translation) -> list[int]:
-    """The positions of the tokens that the model chose: after a prompt, and after a first token that is fixed."""
-    first = max(translation.prompt_length, int(translation.first_token_fixed)) if translation.written else 0
-    return [position for position in predicted_positions(translation) if position >= first]
+    return outcome, rivals[rival]
 
 
 def times_as_likely(word: str, difference: float) -> str:
