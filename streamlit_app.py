@@ -8,7 +8,7 @@ from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
 from viz_app.course.visit import follow_lesson
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
-from viz_app.sections.course.class_member import follow_class
+from viz_app.sections.course.class_room import follow_class
 from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn

@@ -12,7 +12,7 @@ from viz_app.sections.inside.logit_lens import early_predictions
 from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
-from viz_app.sections.sentiment.review_field import ask_for_review
+from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice

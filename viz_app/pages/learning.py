@@ -7,9 +7,7 @@ from model.text.pair import texts_of
 from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.sections.learning.history import require_history
-from viz_app.sections.learning.snapshot_player import draw_snapshot_player
-from viz_app.sections.learning.snapshot_table import show_snapshot_table
+from viz_app.sections.learning import draw_snapshot_player, require_history, show_snapshot_table
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice

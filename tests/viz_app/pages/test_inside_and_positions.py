@@ -92,7 +92,7 @@ def test_an_odd_width_in_a_link_is_ignored_and_a_large_error_gets_no_tick(
     assert app.select_slider(key="width").value == load_checkpoint(BUNDLED / DEFAULT_CHECKPOINT).model.config.d_model
     assert app.success
     monkeypatch.setattr("model.analysis.positions.rotation_error", lambda *_: 0.063)
-    monkeypatch.setattr("viz_app.sections.positions.relations.rotation_error", lambda *_: 0.063)
+    monkeypatch.setattr("viz_app.sections.positions.order.rotation_error", lambda *_: 0.063)
     app.run()
     assert not app.success
     assert "more than rounding" in app.error[0].value

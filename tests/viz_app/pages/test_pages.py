@@ -16,7 +16,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from viz_app.content.examples import BATCHES, CAPTIONS, EVERYDAY
-from viz_app.sections.masks.padded_sentence import clearest_row
+from viz_app.sections.masks.correct_masks import clearest_row
 from viz_app.services.listing import OUR_FAMILY
 from viz_app.session.choice_forms import OLD_TABS
 

@@ -1,27 +1,194 @@
-"""The teacher's screen: how students join a class, where they are, and what they answered first."""
+"""A class in one room: its door, its screen for the teacher, the line of a member, and its answers as tables."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
+from html import escape
+from urllib.parse import urljoin
 
 import pandas as pd
+import segno
 import streamlit as st
 
-from viz_app.content.lesson_texts import LessonText, lesson_text
+from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
+from viz_app.content.numbers import joined
+from viz_app.content.plain import plain
 from viz_app.content.translation import language, t, tn
 from viz_app.course.catalogue import LESSONS
-from viz_app.course.lesson import Lesson, Number, OneOf, Step
+from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.quiz import ROUNDS
+from viz_app.course.situation import Situation
+from viz_app.course.visit import begin_step
+from viz_app.course.words import word_at
 from viz_app.figures.answers import answer_bars
-from viz_app.sections.course.class_answers import answer_text
-from viz_app.sections.course.class_door import class_door, closed_to_others
-from viz_app.sections.course.class_files import class_files
+from viz_app.sections.course.lessons_page import quiz_csv
+from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
-from viz_app.session.classes import CLASSES, ClassReport
-from viz_app.session.links import has_codes
+from viz_app.session.classes import CLASSES, HIDDEN, ClassReport
+from viz_app.session.links import PARAMETER, has_codes, link
 from viz_app.widgets.charts import draw
 
-__all__ = ["class_answers", "class_screen", "teaches"]
+__all__ = ["answer_csv", "class_answers", "class_screen", "follow_class", "member_line", "note_in_class", "teaches"]
 
-REFRESH = 3.0  # seconds
+HEAD = re.compile(r"(\d+)\.(\d+)")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins with one of these
+FOLLOW, REFRESH = 4.0, 3.0  # seconds until a member looks for the next lesson, and a teacher for new answers
+
+
+def note_in_class(lesson: Lesson, step: Step, situation: Situation, answer: Answer, *, right: bool) -> None:
+    """Tell the class of this visitor what came out. An action counts when it is right.
+
+    Args:
+        lesson: The open lesson.
+        step: Its open step.
+        situation: The visitor's run.
+        answer: The first answer; None for an action.
+        right: Whether the latest answer is right.
+    """
+    if step.predicts or right:
+        code = answer_code(step, situation, answer)
+        CLASSES.note_answer(visitor(), lesson.name, step.name, code, right=right)
+
+
+def answer_code(step: Step, situation: Situation, answer: Answer) -> str:
+    """The answer as the class counts it. Nobody else reads words that a member typed."""
+    match step.answer, answer:
+        case Word(), _:
+            return HIDDEN
+        case OneToken(side), int() | float():
+            if situation.text != step.choices.get("text") or situation.forced:
+                return HIDDEN
+            translation = situation.translation
+            tokens = translation.source if side == "reads" else translation.written
+            return word_at(tokens, int(answer)) if answer < len(tokens) else HIDDEN
+        case OneHead(), (layer, head):
+            return f"{layer + 1}.{head + 1}"
+        case _, int() | float():
+            return f"{answer:g}"
+        case _, str():
+            return answer
+    return HIDDEN
+
+
+def answer_text(form: AnswerForm, text: StepText, code: str) -> str:
+    """The answer in the language of the teacher, as plain text."""
+    if code == HIDDEN:
+        return t("done on the page") if isinstance(form, Action) else t("own words")
+    if isinstance(form, OneHead) and (found := HEAD.fullmatch(code)):
+        return t("layer {layer}, head {head}", layer=found[1], head=found[2])
+    return text.options.get(code, code)
+
+
+def addresses() -> tuple[tuple[str, ...], str]:
+    url = st.context.url or f"http://localhost:{st.get_option('server.port')}/"  # a client may send none
+    return addresses_for_others(url, st.get_option("server.address"))
+
+
+def closed_to_others() -> None:
+    """Warn where no other computer reaches this server."""
+    if limit := addresses()[1]:
+        st.warning(limit)
+
+
+def class_door(code: str) -> None:
+    """Draw the code of a class, and where to type it.
+
+    Args:
+        code: The code of the class.
+    """
+    reachable, limit = addresses()
+    if limit:
+        st.warning(limit)
+        st.markdown(t("Students type the code of the class on the page **Start here**:"))
+        st.header(code, anchor=False)
+        return
+    first, *others = [urljoin(address, "start") for address in reachable]
+    picture, words = st.columns([1, 3], vertical_alignment="center")
+    with picture:
+        draw_qr(link(first, ((PARAMETER, code),)))
+    with words:
+        st.markdown(t("Students scan the picture, or open this address:"))
+        st.header(plain(first), anchor=False)
+        if others:
+            st.caption(
+                t("This computer is in several networks. Other addresses: {addresses}", addresses=joined(others))
+            )
+        st.markdown(t("There they type the code of the class:"))
+        st.header(code, anchor=False)
+
+
+def draw_qr(address: str) -> None:
+    picture = segno.make(address, error="m").svg_data_uri(scale=4, dark="#000000", light="#ffffff")
+    alt = escape(t("QR code of the address {address}", address=address), quote=True)
+    st.html(f'<img src="{escape(picture, quote=True)}" alt="{alt}" style="width:100%;max-width:16rem">')
+
+
+def class_files(report: ClassReport, *, key: str) -> None:
+    """Draw a button for the first answers, and one for the answers to the questions if there are any.
+
+    Args:
+        report: Of an open or a closed class.
+        key: The beginning of the keys of the buttons.
+    """
+    st.download_button(
+        t("Save all answers (CSV)"),
+        answer_csv(report),
+        f"class-{report.code}.csv",
+        "text/csv",
+        key=f"{key}_csv",
+        on_click="ignore",
+    )
+    if rounds := report.rounds:
+        before, after = (sum(name in one for one in rounds.values()) for name in ROUNDS)
+        st.download_button(
+            t("Answers to the questions (CSV)"),
+            quiz_csv(rounds),
+            "class-questions.csv",
+            "text/csv",
+            key=f"{key}_questions",
+            help=t("Handed in before the lessons: {before}. After the lessons: {after}.", before=before, after=after),
+            on_click="ignore",
+        )
+
+
+def answer_csv(report: ClassReport) -> bytes:
+    """One row for each lesson, step and first answer. An answer that a spreadsheet would compute begins with "'"."""
+    rows = [(lesson, step, as_text(answer), members) for lesson, step, answer, members in report.answers]
+    table = pd.DataFrame(rows, columns=["lesson", "step", "first answer", "members"])
+    return table.to_csv(index=False).encode("utf-8-sig")
+
+
+def as_text(answer: str) -> str:
+    return f"'{answer}" if answer.startswith(FORMULA) else answer
+
+
+def member_line() -> None:
+    """Draw the line for a member; nothing outside a class."""
+    if code := CLASSES.class_of(visitor()):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(
+                t("You are in the class {code}. The teacher sees your first answers, without a name.", code=code)
+            )
+            st.button(t("Leave the class"), key="class_leave", type="tertiary", on_click=leave_class)
+
+
+def leave_class() -> None:
+    """Callback: leave the class."""
+    CLASSES.leave(visitor())
+
+
+def follow_class() -> None:
+    """For a member, on every page: open the lesson that the teacher has chosen, soon after the teacher has."""
+    if CLASSES.class_of(visitor()):
+        st.fragment(open_next_lesson, run_every=FOLLOW)()
+
+
+def open_next_lesson() -> None:
+    """Show nothing, and look again every few seconds."""
+    if name := CLASSES.next_lesson(visitor()):
+        lesson = next(one for one in LESSONS if one.name == name)
+        begin_step(lesson.link(lesson.steps[0]))
+        st.rerun()
 
 
 def teaches() -> bool:
