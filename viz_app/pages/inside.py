@@ -17,8 +17,8 @@ from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.forced_words_note import forced_words_note
-from viz_app.widgets.run_controls import require_run
 from viz_app.widgets.tabs import tabs
+from viz_app.widgets.text_field import require_run
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),

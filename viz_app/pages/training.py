@@ -12,7 +12,7 @@ from viz_app.sections.training import ask_for_plan, draw_buttons, draw_progress,
 from viz_app.server.training_jobs import EPOCHS
 from viz_app.server.warm_process import SPARE
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.explanation import explanation
+from viz_app.widgets.headings import explanation
 
 training = training_of_visitor()
 state = (training.active, training.saving) if training else (False, False)

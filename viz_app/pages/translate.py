@@ -7,7 +7,7 @@ from viz_app.sections.translate.written_text import translation_notes, written_t
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.run_controls import require_run
+from viz_app.widgets.text_field import require_run
 
 key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
 run = require_run(key)

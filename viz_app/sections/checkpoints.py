@@ -158,11 +158,7 @@ def number_columns() -> dict[str, Any]:
 
 
 def bring_your_own(taken: Collection[str]) -> None:
-    """Ask for a checkpoint, and open it.
-
-    Args:
-        taken: The names of all other checkpoints.
-    """
+    """Ask for a checkpoint, and open it. `taken` has the names of all other checkpoints."""
     st.markdown(
         t(
             "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with "
@@ -280,11 +276,7 @@ def show_upload_problem() -> None:
 
 
 def note_opened(name: str) -> None:
-    """Say once that the visitor's checkpoint is open, if it is the one that the page has loaded.
-
-    Args:
-        name: The name of the checkpoint that the page has loaded.
-    """
+    """Say once that the visitor's checkpoint is open, if the page has loaded the one of this name."""
     if st.session_state.pop("upload_opened", "") == name:
         st.success(t("{name} is open and chosen on the left.", name=plain(name)), icon=":material/check:")
         page_link("translate", t("See its attention maps on the page Translate"))
@@ -342,13 +334,8 @@ def draw_loss(history: pd.DataFrame, *, title: str) -> None:
 
 def show_parameters(key: CheckpointKey) -> None:
     """Show how many parameters each module has, and its share."""
-    modules = loading.parameter_table(key)
-    with st.container(key="parameters"):
-        parameter_table(modules)
-
-
-def parameter_table(modules: pd.DataFrame) -> None:
-    st.markdown(
+    modules, place = loading.parameter_table(key), st.container(key="parameters")
+    place.markdown(
         t(
             "**{parameters} parameters** in {modules} modules. A matrix that several modules share counts for the "
             "first of them.",
@@ -356,7 +343,7 @@ def parameter_table(modules: pd.DataFrame) -> None:
             modules=len(modules),
         )
     )
-    st.dataframe(
+    place.dataframe(
         modules.assign(share=100 * modules["share"]),
         hide_index=True,
         alt=t("Table of the parameters of each module"),
@@ -394,18 +381,15 @@ def show_unused_parts(key: CheckpointKey) -> None:
         return
     with st.expander(t("Not used: {parts}", parts=joined(counts)), icon=":material/info:"):
         if tensors:
-            st.markdown(reason(unused.head))
+            st.markdown(
+                t("The model opens without the part that {name} adds to it:", name=plain(unused.head))
+                if unused.head
+                else t("The model has no place for these weights:")
+            )
             show_names(tensors)
         if files:
             st.markdown(t("Nothing reads these files. The model does not need them:"))
             show_names(files)
-
-
-def reason(head: str) -> str:
-    """Why weights are not used."""
-    if not head:
-        return t("The model has no place for these weights:")
-    return t("The model opens without the part that {name} adds to it:", name=plain(head))
 
 
 def show_names(names: Sequence[str]) -> None:

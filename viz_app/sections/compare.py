@@ -39,15 +39,13 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw
 from viz_app.widgets.checkpoint_choice import require_usable
-from viz_app.widgets.cleaning_note import note_cleaning
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.map_window import MapWindow, choose_window
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.navigation import page_link
 from viz_app.widgets.second_text import note_shared_second_text, separator_in
-from viz_app.widgets.text_notes import doubt_note
+from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
     "by_length",
@@ -76,11 +74,7 @@ HEIGHT = 360
 
 
 def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
-    """Ask what to compare; returns the mode, and the column for its setting.
-
-    Args:
-        has_others: Whether there is a checkpoint to compare with.
-    """
+    """Ask what to compare; returns the mode, and the column for its setting."""
     usual: Mode = "checkpoints" if has_others else "sentences"
     settle("compare", usual, MODES)
     with st.container(key="set_compare"):
@@ -101,7 +95,7 @@ def two_checkpoints(
     """Ask for the checkpoint on the right. Where there is none, a message ends the page.
 
     Args:
-        key: The key of the checkpoint on the left.
+        key: The checkpoint on the left.
         text: The text that both read.
         listed: All checkpoints.
         others: The checkpoints to compare with, by name, the best first.
@@ -203,24 +197,14 @@ def two_texts(mode: Mode, left: Side, right: Side) -> None:
 
 
 def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
-    """Above the demonstration of the page: what its two translations show.
-
-    Args:
-        config: The configuration of the checkpoint on the left.
-        right: The right side.
-        best: The name of the checkpoint that the demonstration is made for.
-    """
+    """Above the demonstration of the page, made for the checkpoint `best`: what its two translations show."""
     demonstration = demonstration_for(config)
     if demonstration.look_for and right.run.text == demonstration.compared and right.name == best:
         st.caption(t(":material/lightbulb: {hint}", hint=t(demonstration.look_for)))
 
 
 def offer_two_networks(names: Collection[str]) -> None:
-    """Draw the button, if both networks are among the checkpoints and the page does not compare them yet.
-
-    Args:
-        names: The names of all checkpoints.
-    """
+    """Draw the button, if both networks are among these checkpoints and the page does not compare them yet."""
     pair = {WITH_ATTENTION, WITHOUT_ATTENTION}
     if pair <= set(names) and {st.session_state["checkpoint"], st.session_state["beside"]} != pair:
         st.button(
@@ -270,14 +254,7 @@ class MapPair:
 
 
 def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
-    """Ask for a kind of attention, a head and a section of a large map, and draw the map of each side.
-
-    Args:
-        left: One side.
-        right: The other side.
-        runs: Their runs.
-        kinds: The kinds of attention that both models have.
-    """
+    """Ask for one of these kinds of attention, a head and a section of a large map, and draw the map of each side."""
     pair = choose_maps(runs, kinds)
     section(t("Two maps, one scale"), t(KINDS[pair.kind].shows))
     for number, (column, side) in enumerate(zip(st.columns(2), (left, right), strict=True)):
@@ -335,12 +312,7 @@ def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
 
 
 def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
-    """Show BLEU by the length of the source, if it was measured for all checkpoints in the same way.
-
-    Args:
-        configs: Name of a checkpoint → its configuration.
-        expanded: Open the section at once.
-    """
+    """Show BLEU by the length of the source, if it was measured for all checkpoints, by name, in the same way."""
     measured = {name: one.bleu_by_length for name, one in configs.items() if isinstance(one, CheckpointConfig)}
     lengths = next(iter(measured.values()), {})
     if len(measured) < len(configs) or not lengths or any(one.keys() != lengths.keys() for one in measured.values()):
@@ -416,7 +388,15 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
             differing_heads(pair)
         else:
             st.caption(t("The two models have different numbers of layers or heads, so their heads have no partners."))
-    how_it_is_computed()
+    explanation(
+        t("How it is computed"),
+        t(
+            "Both maps come from runs of the models. With the same words in both, the right model is forced to write "
+            "the words of the left one. Where the two models split words into different subwords, the subwords are "
+            "merged first: weights are summed for keys and averaged for queries."
+        ),
+        r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
+    )
 
 
 def differing_heads(pair: MapPair) -> None:
@@ -429,16 +409,4 @@ def differing_heads(pair: MapPair) -> None:
         head_grids({t(KINDS[pair.kind].title): marked(moved)}, unit=t("share"), most_numbered=8, height=pair.height),
         key="moved",
         alt=t("Share of the weight of each head that is on other keys"),
-    )
-
-
-def how_it_is_computed() -> None:
-    explanation(
-        t("How it is computed"),
-        t(
-            "Both maps come from runs of the models. With the same words in both, the right model is forced to write "
-            "the words of the left one. Where the two models split words into different subwords, the subwords are "
-            "merged first: weights are summed for keys and averaged for queries."
-        ),
-        r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
     )

@@ -60,10 +60,6 @@ def require_history(key: CheckpointKey, text: str) -> History:
 
     A snapshot that cannot be loaded shows its message and is left out.
 
-    Args:
-        key: The key of a checkpoint with snapshots.
-        text: The text to translate.
-
     Raises:
         PageEnded: no snapshot can be loaded, or the visitor stopped the work.
     """
@@ -87,11 +83,7 @@ def require_history(key: CheckpointKey, text: str) -> History:
 def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> None:
     """Draw the player, and the button for the numbers of the chosen head at the chosen snapshot.
 
-    Args:
-        history: The sentence at every snapshot.
-        kind: The kind of attention.
-        layer: The layer of the large map, counted from 0.
-        head: The head of the large map, counted from 0.
+    The layer and the head of the large map are counted from 0.
     """
     shown = view(history.trained, kind, merge=False, hide_special=False)
     settle("snapshot", history.ids[-1], history.ids)

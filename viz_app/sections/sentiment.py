@@ -28,13 +28,12 @@ from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw, numbers
-from viz_app.widgets.cleaning_note import note_cleaning
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
 from viz_app.widgets.second_text import PAIR_CUT, separator_in, with_second_text
 from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
+from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
     "ask_for_review",

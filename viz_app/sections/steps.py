@@ -39,15 +39,7 @@ VISIBLE_STEPS = 5  # of a tree, without scrolling
 
 
 def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGenerator]:
-    """Draw the row.
-
-    Args:
-        config: The configuration of the checkpoint.
-        forced: Whether words are forced.
-
-    Returns:
-        The search, and the column for its setting.
-    """
+    """Draw the search, undo, and a button that clears forced words; return the search, and a column for its setting."""
     with st.container(key="set_steps"):
         searches, setting, undo, clear = st.columns([3.2, 2.3, 1, 1.7], vertical_alignment="bottom")
     settle("steps_view", "greedy", SEARCHES)
@@ -67,12 +59,9 @@ def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGene
 
 
 def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
-    """Draw the steps; the visitor can play them, and choose another token at each.
+    """Draw the steps of a greedy run, with its choices in the column `setting`.
 
-    Args:
-        key: The key of the checkpoint.
-        run: The run by greedy search, possibly with forced tokens.
-        setting: The column for the kind of attention.
+    The visitor can play the steps, and choose another token at each.
     """
     translation = results.result_of(key, run)
     with setting:
@@ -125,12 +114,9 @@ def weights_of_step(translation: Translation, kind: str, step: int) -> None:
 
 
 def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
-    """Draw the tree; a click on a hypothesis forces its tokens.
+    """Draw the tree, with the beam size in the column `setting`; a click on a hypothesis forces its tokens.
 
-    Args:
-        key: The key of the checkpoint.
-        run: The run by greedy search. Every hypothesis has its forced tokens.
-        setting: The column for the beam size.
+    Every hypothesis has the forced tokens of the greedy run.
     """
     with setting:
         search = beam_search(loading.config_of(key))

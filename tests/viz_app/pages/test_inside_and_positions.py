@@ -18,7 +18,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, html, in_url, tab
 from viz_app.content.examples import CAPTIONS
-from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
+from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
 CAPTION = CAPTIONS["de"][0]  # long enough that its order matters
 OpenApp = Callable[..., AppTest]

@@ -155,7 +155,7 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
 
 
 def test_an_old_link_opens_the_successor_of_its_checkpoint(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_app.widgets.checkpoint_picker.REPLACED", {"long-gone": "multi30k-de-en-words"})
+    monkeypatch.setattr("viz_app.widgets.checkpoint_choice.REPLACED", {"long-gone": "multi30k-de-en-words"})
     assert open_app(checkpoint="long-gone").selectbox(key="checkpoint").value == "multi30k-de-en-words"
 
 

@@ -10,7 +10,7 @@ from model.checkpoints.languages import tag
 from model.inference.tokens import Candidate, Token
 from tests.conftest import ROOT
 from viz_app.components.bundle import asset
-from viz_app.widgets.batch_table import batch_table
+from viz_app.sections.masks.correct_masks import batch_table
 from viz_app.widgets.chips import STYLE, chips, rows_of_chips
 from viz_app.widgets.marked_text import compared, sentence, weighted_text
 

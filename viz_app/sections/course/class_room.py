@@ -84,18 +84,8 @@ def addresses() -> tuple[tuple[str, ...], str]:
     return addresses_for_others(url, st.get_option("server.address"))
 
 
-def closed_to_others() -> None:
-    """Warn where no other computer reaches this server."""
-    if limit := addresses()[1]:
-        st.warning(limit)
-
-
 def class_door(code: str) -> None:
-    """Draw the code of a class, and where to type it.
-
-    Args:
-        code: The code of the class.
-    """
+    """Draw the code of a class, and where to type it."""
     reachable, limit = addresses()
     if limit:
         st.warning(limit)
@@ -126,9 +116,7 @@ def draw_qr(address: str) -> None:
 def class_files(report: ClassReport, *, key: str) -> None:
     """Draw a button for the first answers, and one for the answers to the questions if there are any.
 
-    Args:
-        report: Of an open or a closed class.
-        key: The beginning of the keys of the buttons.
+    The class is open or closed. `key` is the beginning of the keys of the buttons.
     """
     st.download_button(
         t("Save all answers (CSV)"),
@@ -153,13 +141,12 @@ def class_files(report: ClassReport, *, key: str) -> None:
 
 def answer_csv(report: ClassReport) -> bytes:
     """One row for each lesson, step and first answer. An answer that a spreadsheet would compute begins with "'"."""
-    rows = [(lesson, step, as_text(answer), members) for lesson, step, answer, members in report.answers]
+    rows = [
+        (lesson, step, f"'{answer}" if answer.startswith(FORMULA) else answer, members)
+        for lesson, step, answer, members in report.answers
+    ]
     table = pd.DataFrame(rows, columns=["lesson", "step", "first answer", "members"])
     return table.to_csv(index=False).encode("utf-8-sig")
-
-
-def as_text(answer: str) -> str:
-    return f"'{answer}" if answer.startswith(FORMULA) else answer
 
 
 def member_line() -> None:
@@ -212,12 +199,7 @@ def class_screen() -> None:
 
 
 def class_answers(lesson: Lesson, step: Step) -> None:
-    """In the strip of the teacher's lesson: how many have answered the open step, and their first answers.
-
-    Args:
-        lesson: The open lesson.
-        step: Its open step.
-    """
+    """In the strip of the teacher's lesson: how many have answered the open step, and their first answers."""
     report = CLASSES.report(visitor())
     if report and report.lesson == lesson.name:
         st.fragment(answers_now, run_every=REFRESH)(step)
@@ -257,7 +239,8 @@ def open_form() -> None:
             "their first answers. It has no names, and nothing is stored."
         )
     )
-    closed_to_others()
+    if limit := addresses()[1]:  # no other computer reaches this server
+        st.warning(limit)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.selectbox(t("Lesson"), names, format_func=names.__getitem__, key="class_lesson")
     right.button(t("Open a class"), key="class_open", type="primary", width="stretch", on_click=open_class)
@@ -333,14 +316,7 @@ def progress_table(lesson: Lesson, texts: LessonText, report: ClassReport) -> pd
 
 
 def step_answers(step: Step, texts: LessonText, report: ClassReport, *, key: str) -> None:
-    """Draw the first answers of a class to one step.
-
-    Args:
-        step: The step.
-        texts: The texts of its lesson.
-        report: What the class has answered.
-        key: The name of the picture on the page.
-    """
+    """Draw the first answers of a class to one step, as the picture with this key."""
     text, counts = texts.steps[step.name], report.first.get(step.name, {})
     st.markdown(text.question)
     if not counts:

@@ -195,11 +195,7 @@ def save_button(done: dict[str, dict[str, str]]) -> None:
 
 
 def quiz_csv(answered: Mapping[str, Mapping[str, QuizAnswers]]) -> bytes:
-    """The answers as a table for `benchmarks/learning_gain.py`. The headings are English.
-
-    Args:
-        answered: Random id → round → answers.
-    """
+    """The answers (random id → round → answers) as a table for `benchmarks/learning_gain.py`, with English headings."""
     return pd.DataFrame(quiz_table(answered), columns=COLUMNS).to_csv(index=False).encode("utf-8-sig")
 
 

@@ -97,15 +97,7 @@ def intervention_now(key: CheckpointKey) -> Intervention:
 
 
 def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hidden: bool) -> None:
-    """Draw the line.
-
-    Args:
-        lesson: The open lesson.
-        step: Its open step.
-        texts: The texts of the lesson.
-        page: The name of the page below.
-        hidden: Whether the page waits for an answer.
-    """
+    """Draw the line above the page of this name, which may be hidden until there is an answer."""
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
@@ -174,13 +166,7 @@ def way(lesson: Lesson, step: Step, *, hidden: bool, hints: int) -> None:
 
 
 def hints(name: str, text: StepText, *, needed: bool) -> None:
-    """Draw the hints that the visitor has asked for, and a button for the next one.
-
-    Args:
-        name: The name of the step in links.
-        text: Its texts.
-        needed: Whether the visitor has found no right answer yet.
-    """
+    """Draw the hints that the visitor has asked for, and a button for the next one while it is needed."""
     given = lesson_visit().hints.get(name, 0)
     for hint in text.hints[:given]:
         st.markdown(f":material/lightbulb: {hint}")
@@ -232,11 +218,7 @@ class LessonStrip:
     here: bool
 
     def judge(self, listed: Sequence[Listed]) -> None:
-        """After the page: compare the answer with the run, and show the outcome.
-
-        Args:
-            listed: All checkpoints.
-        """
+        """After the page: compare the answer with the run, and show the outcome."""
         name, visit = self.lesson.link(self.step), lesson_visit()
         record, shown = visit.progress.get(name), visit.shown.get(name)
         if not (self.here and self.shows_page):
@@ -289,13 +271,14 @@ class LessonStrip:
 
 
 def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
-    """Before the page: draw the strip of the open step; None without a lesson.
-
-    Args:
-        page: The name of the page.
-        listed: All checkpoints.
-    """
-    note_unknown_step()
+    """Before the page of this name: draw the strip of the open step; None without a lesson."""
+    if unknown := unknown_step():
+        st.warning(
+            t(
+                "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
+                name=plain(unknown[:MOST_NAME]),
+            )
+        )
     opened = opened_step()
     if opened is None:
         return None
@@ -308,13 +291,15 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     with st.container(key="lesson_strip"):
         strip_header(lesson, step, texts, page=page, hidden=not shows_page)
         if not here:
-            elsewhere(step)
+            title_of_page = t(PAGES[step.page].title)
+            way_back = t("This step is on the page {page}. Open it.", page=title_of_page)
+            page_link(step.page, way_back, icon=":material/arrow_back:")
             return LessonStrip(lesson=lesson, step=step, text=text, outcome=st.container(), shows_page=True, here=False)
         left, right = st.columns([1.1, 1], gap="medium")
         with left:
             st.markdown(text.text)
-            if shows_page:  # a source can give the answer away
-                source(text)
+            if shows_page and text.source:  # a source can give the answer away
+                st.caption(t("Source: {source}", source=text.source))
         with right, st.container():
             own = visit.shown.get(name) == "own"  # who presents may have answered before the class
             question(name, step, text, record if own else None, listed)
@@ -329,28 +314,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     return LessonStrip(lesson=lesson, step=step, text=text, outcome=outcome, shows_page=shows_page, here=True)
 
 
-def note_unknown_step() -> None:
-    if name := unknown_step():
-        st.warning(
-            t(
-                "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
-                name=plain(name[:MOST_NAME]),
-            )
-        )
-
-
 def question(name: str, step: Step, text: StepText, record: Record | None, listed: Sequence[Listed]) -> None:
     st.markdown(f"**{text.question.replace('**', '')}**")
     with boundary(N_("The question could not be shown.")):
         answer_control(name, step, text, record.answer if record else None, lambda: live_situation(step, listed))
-
-
-def elsewhere(step: Step) -> None:
-    """On another page: the way back to the page of the step."""
-    title = t(PAGES[step.page].title)
-    page_link(step.page, t("This step is on the page {page}. Open it.", page=title), icon=":material/arrow_back:")
-
-
-def source(text: StepText) -> None:
-    if text.source:
-        st.caption(t("Source: {source}", source=text.source))

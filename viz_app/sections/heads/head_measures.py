@@ -1,6 +1,7 @@
 """What the heads do, and how much each matters, measured on many sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,11 +25,10 @@ from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
-from viz_app.widgets.cleaning_note import note_cleaning
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import requested, wait_for
-from viz_app.widgets.progress import with_progress
 from viz_app.widgets.second_text import separator_in
+from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = ["head_importance", "head_roles", "sentence_set"]
 
@@ -71,6 +71,7 @@ LOSSES = {
     "continuation": N_("The loss is that of the sentences themselves, in nats per token."),
     "classification": N_("The loss is minus the log-odds of the model's own class, in nats."),
 }
+Item = TypeVar("Item")
 
 
 def sentence_set(config: AnyConfig) -> Pairs:
@@ -322,3 +323,20 @@ def comparison(gradients: Grids, changes: Grids, count: int) -> str:
 def mean_by_title(grids: Grids) -> dict[str, FloatArray]:
     """The mean over the sentences, by the title of the kind of attention."""
     return {t(KINDS[kind].title): marked(grid.mean(axis=0)) for kind, grid in grids.items()}
+
+
+def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterator[Item]:
+    """Iterate over the items under a progress bar.
+
+    Args:
+        items: What the loop goes through.
+        step: A sentence about the progress, marked with `N_`, such as "Sentence {done} of {total}."
+        at_least: With fewer items there is no bar, because they take less than a second.
+    """
+    bar = st.progress(0.0) if len(items) >= at_least else None
+    for done, item in enumerate(items):
+        if bar:
+            bar.progress(done / len(items), t(step, done=done + 1, total=len(items)))
+        yield item
+    if bar:
+        bar.empty()

@@ -27,14 +27,12 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
-from viz_app.widgets.cleaning_note import note_cleaning
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.second_text import note_shared_second_text
-from viz_app.widgets.text_notes import length_remedy
+from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
 __all__ = ["head_patching"]
 

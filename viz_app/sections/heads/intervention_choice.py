@@ -28,17 +28,21 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.map_window import choose_window
-from viz_app.widgets.run_controls import require_run
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.text_field import require_run, require_text
 
 __all__ = [
+    "clear_changes",
     "head_name",
     "head_states",
     "intervention_now",
     "paint_weight",
     "require_receiver",
     "require_run_or_review",
+    "silence",
+    "silence_all",
     "spoken_changes",
+    "switch_positions",
+    "toggle",
 ]
 
 MAX_NAMED = 6  # heads; of more, only their number is read aloud

@@ -11,8 +11,7 @@ from viz_app.content.numbers import percent
 from viz_app.content.translation import N_, t
 from viz_app.services import analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets.explanation import explanation
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import start_and_wait_for
 
 __all__ = ["word_alignment"]

@@ -1,8 +1,9 @@
 """The sentences of a padded batch, the one that the tabs show, and its correct masks."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import streamlit as st
@@ -26,17 +27,17 @@ from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
-from viz_app.widgets.batch_table import batch_table
 from viz_app.widgets.charts import draw
-from viz_app.widgets.cleaning_note import note_cleaning
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.marked_text import lang_attribute
 from viz_app.widgets.second_text import separator_in
+from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
     "PaddedSentence",
     "ask_for_sentences",
+    "batch_table",
     "clearest_row",
     "correct_masks",
     "padded_sentence",
@@ -329,3 +330,29 @@ def draw_stages(
             difference=f"{worst_sum:.2g}",
         )
     )
+
+
+def batch_table(
+    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], real: NDArray[np.bool_], *, lang: str = ""
+) -> str:
+    """HTML of a padded batch: one row per sentence, with each token above its id.
+
+    Args:
+        name: The name of the rows, such as "source".
+        tokens: B × S, as text.
+        ids: (B, S).
+        real: False at padding, which is grey, (B, S).
+        lang: The language of the sentences, see `languages.tag`.
+    """
+    language = lang_attribute(lang)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)} {number}</th>'
+        + "".join(
+            f"<td{language if is_real else ' class=hl-pad'}>{escape(visible(token))}<span>{i}</span></td>"
+            for token, i, is_real in zip(line, line_ids.tolist(), line_real.tolist(), strict=True)
+        )
+        + "</tr>"
+        for number, (line, line_ids, line_real) in enumerate(zip(tokens, ids, real, strict=True), start=1)
+    )
+    label = t("Tokens of the batch above their ids: {name}", name=name)
+    return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'

@@ -19,8 +19,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
-from viz_app.widgets.explanation import explanation
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 
 __all__ = ["Encoding", "ask_for_encoding", "introduce", "position_matrix", "position_waves", "require_table"]
 

@@ -27,9 +27,8 @@ from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_layer
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note

@@ -1,7 +1,7 @@
 """The row below the pictures: switches for the display, the explanation, and downloads."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 
@@ -20,7 +20,7 @@ from viz_app.server.server_state import GATE
 from viz_app.services import analyses, head_analyses, loading, map_files, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices
-from viz_app.widgets.explanation import explanation
+from viz_app.widgets.headings import explanation
 from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["display_options"]
@@ -36,13 +36,23 @@ ROLLOUT = N_(
     "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output of "
     "the encoder."
 )
+FORMATS = {  # ending of a file of maps → its type, and what it holds
+    "csv": ("text/csv", N_("A table with one row for each attention weight.")),
+    "npz": ("application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
+    "json": ("application/json", N_("All maps and their tokens as lists, for any programming language.")),
+}
 
 
 def display_options(key: CheckpointKey, run: Run) -> None:
     """Draw the row."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
         switches(key)
-        how_maps_are_computed(WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING)
+        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
+        explanation(
+            t("How it is computed"),
+            f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
+            r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
+        )
         downloads(key, run)
 
 
@@ -84,37 +94,20 @@ def switches(key: CheckpointKey) -> None:
         )
 
 
-def how_maps_are_computed(when: str) -> None:
-    explanation(
-        t("How it is computed"),
-        f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
-        r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
-    )
-
-
-@dataclass(frozen=True)
-class FileFormat:
-    """A format for maps."""
-
-    name: str  # also the ending of the file
-    mime: str
-    description: str
-
-
-FORMATS = (
-    FileFormat("csv", "text/csv", N_("A table with one row for each attention weight.")),
-    FileFormat("npz", "application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
-    FileFormat("json", "application/json", N_("All maps and their tokens as lists, for any programming language.")),
-)
-
-
 def downloads(key: CheckpointKey, run: Run) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
-    translation = results.result_of(key, run)
+    translation, changes = results.result_of(key, run), choices().chosen.get("intervention")
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(
             t("One HTML file"),
-            partial(html_page, key, run, asked_for()),
+            partial(  # the report is made later, in a thread that has no visitor
+                html_page,
+                key,
+                run,
+                chosen_language=language(),
+                in_link=choices().in_link(),
+                intervention=changes if isinstance(changes, Intervention) else UNTOUCHED,
+            ),
             "headlight.html",
             "text/html",
             description=t(
@@ -126,14 +119,14 @@ def downloads(key: CheckpointKey, run: Run) -> None:
             if max(len(translation.source), len(translation.read)) > MAX_TOKENS
             else "",
         )
-        for form in FORMATS:
+        for ending, (mime, description) in FORMATS.items():
             file_button(
-                form.name.upper(),
-                partial(map_files.map_file, form.name, key, run),
-                f"headlight-maps.{form.name}",
-                form.mime,
-                description=t(form.description),
-                refusal="" if form.name == "npz" else map_files.too_long_for_a_table(translation),
+                ending.upper(),
+                partial(map_files.map_file, ending, key, run),
+                f"headlight-maps.{ending}",
+                mime,
+                description=t(description),
+                refusal="" if ending == "npz" else map_files.too_long_for_a_table(translation),
             )
         st.caption(t("To save one picture, use the arrow at its lower right corner."))
 
@@ -154,29 +147,12 @@ def file_button(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What the visitor chose on this page and on others."""
-
-    language: str
-    choices: Mapping[str, str]  # in the form of a link
-    intervention: Intervention
-
-
-def asked_for() -> Wanted:
-    """The choices of this visitor now. The report is made later, in a thread that has no visitor."""
-    changes = choices().chosen.get("intervention")
-    return Wanted(
-        language=language(),
-        choices=choices().in_link(),
-        intervention=changes if isinstance(changes, Intervention) else UNTOUCHED,
-    )
-
-
-def html_page(key: CheckpointKey, run: Run, wanted: Wanted) -> str:
-    """The report in the language of the visitor."""
+def html_page(
+    key: CheckpointKey, run: Run, *, chosen_language: str, in_link: Mapping[str, str], intervention: Intervention
+) -> str:
+    """The report in the language of the visitor, with the visitor's choices in the form of a link."""
     text, second = texts_of(run.text)
-    with GATE.inside(), in_language(wanted.language):
+    with GATE.inside(), in_language(chosen_language):
         note = ""
         if run.forced:
             free = results.result_of(key, run.usual)
@@ -190,8 +166,8 @@ def html_page(key: CheckpointKey, run: Run, wanted: Wanted) -> str:
             note=note,
             sizes=loading.config_of(key).model,
             forced=dict(run.forced),
-            changed=changed_run(key, run, wanted.intervention),
-            choices=wanted.choices,
+            changed=changed_run(key, run, intervention),
+            choices=in_link,
         )
 
 

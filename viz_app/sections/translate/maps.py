@@ -88,18 +88,34 @@ class MapChoice:
     large: ChosenMap
 
     @property
+    def name(self) -> str:
+        """The name of the large map with its layer."""
+        return t("Layer {layer} · {map}", layer=self.layer + 1, map=self.large.name)
+
+    def of_window(self, window: MapWindow) -> "MapChoice":
+        """The section of all maps."""
+        maps, large = self.maps, self.large
+        return replace(
+            self,
+            maps=replace(
+                maps, maps=window.of(maps.maps), allowed=window.of(maps.allowed), axes=window.of_axes(maps.axes)
+            ),
+            large=replace(
+                large,
+                weights=window.of(large.weights),
+                allowed=window.of(large.allowed),
+                meaning=large.meaning if window.whole else t("A section of a larger map."),
+            ),
+        )
+
+    @property
     def as_written(self) -> bool:
         """Whether the large map has a row and a column for each token, with the attention weights."""
         return not (self.merged or self.without_special or self.weighted)
 
 
 def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
-    """Ask for the kind of attention, the view, the layer and the head.
-
-    Args:
-        key: The key of a checkpoint with at least one kind of attention.
-        run: The run.
-    """
+    """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
     config, translation = loading.config_of(key), results.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
     for option in OPTIONS:
@@ -146,17 +162,16 @@ def why_no_value_norms(key: CheckpointKey) -> str:
     return worded(head_analyses.why_no_norms(key))
 
 
-def all_heads(
-    shown: AttentionView, kind: str, layer: int, head: int | str, *, largest: float, logarithmic: bool
-) -> None:
+def all_heads(choice: MapChoice) -> None:
     """Draw every layer and head small. A click on a map makes it the large one."""
+    shown, kind = choice.maps, KINDS[choice.kind]
     layers, heads = shown.maps.shape[:2]
-    caption = "" if presenting() else sentences([t(KINDS[kind].shows), t("Choose a map to enlarge it.")])
+    caption = "" if presenting() else sentences([t(kind.shows), t("Choose a map to enlarge it.")])
     section(t("Every layer and head"), caption)
-    title = t("All heads, {kind}", kind=t(KINDS[kind].full_name))
+    title = t("All heads, {kind}", kind=t(kind.full_name))
     alt = t(
         "{kind}: {layers} × {heads} small heatmaps, one for each layer and head",
-        kind=t(KINDS[kind].full_name),
+        kind=t(kind.full_name),
         layers=layers,
         heads=heads,
     )
@@ -164,8 +179,8 @@ def all_heads(
     grid = HeadGrid(
         maps=shown.maps,
         allowed=shown.allowed,
-        chosen=(layer, head if isinstance(head, int) else None),
-        colours=ColourRange(largest=largest, logarithmic=logarithmic),
+        chosen=(choice.layer, choice.head if isinstance(choice.head, int) else None),
+        colours=ColourRange(largest=bound_of(shown.maps) if choice.weighted else 1.0, logarithmic=choice.logarithmic),
         title=title,
         alt=sentences([as_sentence(alt), summary]),
     )
@@ -173,32 +188,29 @@ def all_heads(
     numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
 
 
-def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
+def one_head(choice: MapChoice) -> None:
     """Draw the chosen map large."""
-    section(as_sentence(name_of(chosen, layer)), "" if presenting() else chosen.meaning)
-    title = t("{kind}, layer {layer}, {map}", kind=t(KINDS[kind].full_name), layer=layer + 1, map=chosen.name)
+    chosen, axes = choice.large, choice.maps.axes
+    section(as_sentence(choice.name), "" if presenting() else chosen.meaning)
+    kind = t(KINDS[choice.kind].full_name)
+    title = t("{kind}, layer {layer}, {map}", kind=kind, layer=choice.layer + 1, map=chosen.name)
     alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
-    summary = map_summary(visible, shown.axes, unit=chosen.unit)
+    summary = map_summary(visible, axes, unit=chosen.unit)
     large = LargeMap(
         weights=chosen.weights,
         allowed=chosen.allowed,
-        axes=shown.axes,
+        axes=axes,
         unit=chosen.unit,
-        colours=ColourRange(largest=chosen.largest, logarithmic=logarithmic),
+        colours=ColourRange(largest=chosen.largest, logarithmic=choice.logarithmic),
         title=title,
         alt=sentences([as_sentence(alt), summary]),
     )
     attention_map(large, key="head_map")
-    numbers({"": partial(map_table, visible, shown.axes)}, summary=summary, key="head_map", alt=alt)
+    numbers({"": partial(map_table, visible, axes)}, summary=summary, key="head_map", alt=alt)
 
 
-def name_of(chosen: ChosenMap, layer: int) -> str:
-    """The name of the large map with its layer, counted from 0."""
-    return t("Layer {layer} · {map}", layer=layer + 1, map=chosen.name)
-
-
-def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
+def lines(choice: MapChoice) -> None:
     """Draw lines between queries and keys: for any heads, or for the aggregate that is chosen."""
     st.caption(
         t(
@@ -206,25 +218,27 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
             "only its lines."
         )
     )
+    shown, chosen, head = choice.maps, choice.large, choice.head
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
     drawn = AttentionLines(
         maps=shown.maps if single else chosen.weights[None, None],
         axes=shown.axes,
-        kind=kind,
+        kind=choice.kind,
         rows=[t("layer {layer}", layer=i + 1) for i in range(layers)] if single else [chosen.name],
-        chosen=[layer * heads + head if isinstance(head, int) else 0],
+        chosen=[choice.layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
-        alt=t("{kind}: lines between queries and keys", kind=t(KINDS[kind].full_name)),
+        alt=t("{kind}: lines between queries and keys", kind=t(KINDS[choice.kind].full_name)),
     )
     attention_lines(drawn, key="line_view")
 
 
-def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, model_view: bool) -> None:
+def bertviz(choice: MapChoice, translation: Translation, which: Literal["head", "model"]) -> None:
     """Draw the weights with BertViz. It is imported only here, because the import takes a second."""
     from viz_app.export import bertviz_frame
 
-    which: bertviz_frame.View = "model" if model_view else "head"
+    # BertViz draws weights from 0 to 1, so never value norms.
+    shown = view(translation, choice.kind, merge=choice.merged, hide_special=choice.without_special)
     limit = bertviz_frame.MAX_TOKENS[which]
     tokens = max(shown.maps.shape[2:])
     if tokens > limit:
@@ -240,37 +254,37 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
     st.caption(t(BERTVIZ[which]))
     if not np.isfinite(shown.maps).all():
         st.caption(t("Some weights are not a number. BertViz draws nothing for them."))
-    single = head if isinstance(head, int) else None
-    scale = SCALE if presenting() else 1.0
+    scale, kind = SCALE if presenting() else 1.0, t(KINDS[choice.kind].full_name)
     st.iframe(
         bertviz_frame.document(
             which,
-            kind,
+            choice.kind,
             shown.maps,
             shown.axes,
-            layer=layer,
-            head=single,
+            layer=choice.layer,
+            head=choice.head if isinstance(choice.head, int) else None,
             second_start=shown.second_start,
             dark=st.context.theme.type == "dark",
             scale=scale,
         ),
         height=round(scale * bertviz_frame.height(which, shown.maps)),
-        alt=t("BertViz model view: {kind}", kind=t(KINDS[kind].full_name))
-        if model_view
-        else t("BertViz head view: {kind}, layer {layer}", kind=t(KINDS[kind].full_name), layer=layer + 1),
+        alt=t("BertViz model view: {kind}", kind=kind)
+        if which == "model"
+        else t("BertViz head view: {kind}, layer {layer}", kind=kind, layer=choice.layer + 1),
     )
 
 
-def weights_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
+def weights_table(choice: MapChoice) -> None:
     """List the largest weights of the chosen map."""
-    st.caption(t("The largest weights on this map, the largest first: {map}", map=name_of(chosen, layer)))
+    st.caption(t("The largest weights on this map, the largest first: {map}", map=choice.name))
+    chosen, axes = choice.large, choice.maps.axes
     cells = strongest(chosen.weights, MAX_ROWS)
     st.dataframe(
         pd.DataFrame(
             {
-                t("query"): [shown.axes.queries[row] for row, _, _ in cells],
+                t("query"): [axes.queries[row] for row, _, _ in cells],
                 t("position of the query"): [row + 1 for row, _, _ in cells],
-                t("key"): [shown.axes.keys[column] for _, column, _ in cells],
+                t("key"): [axes.keys[column] for _, column, _ in cells],
                 t("position of the key"): [column + 1 for _, column, _ in cells],
                 chosen.unit: [value for *_, value in cells],
             }
@@ -288,40 +302,18 @@ def weights_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
 
 def map_pictures(choice: MapChoice, translation: Translation) -> None:
     """Draw the maps in the view that the visitor chose."""
-    kind, layer, head = choice.kind, choice.layer, choice.head
-    if choice.how in ("head", "model"):
-        # BertViz draws weights from 0 to 1, so never value norms.
-        weights = view(translation, kind, merge=choice.merged, hide_special=choice.without_special)
-        bertviz(weights, kind, layer, head, model_view=choice.how == "model")
+    if choice.how == "head" or choice.how == "model":
+        bertviz(choice, translation, choice.how)
         return
-    window = choose_window(choice.large.weights, choice.maps.axes)
-    section_of_maps, section_of_map = section_of(choice.maps, window), section_of_large(choice.large, window)
+    shown = choice.of_window(choose_window(choice.large.weights, choice.maps.axes))
     left, right = st.columns([1, 1.4 if presenting() else 1.15])
     with left:
         if choice.how == "lines":
-            lines(section_of_maps, section_of_map, kind, layer, head)
+            lines(shown)
         else:
-            all_heads(
-                choice.maps,
-                kind,
-                layer,
-                head,
-                largest=bound_of(choice.maps.maps) if choice.weighted else 1.0,
-                logarithmic=choice.logarithmic,
-            )
+            all_heads(choice)
     with right:
-        one_head(section_of_maps, section_of_map, kind, layer, logarithmic=choice.logarithmic)
-
-
-def section_of(shown: AttentionView, window: MapWindow) -> AttentionView:
-    """The section of all maps, with its labels."""
-    return replace(shown, maps=window.of(shown.maps), allowed=window.of(shown.allowed), axes=window.of_axes(shown.axes))
-
-
-def section_of_large(chosen: ChosenMap, window: MapWindow) -> ChosenMap:
-    """The section of the chosen map."""
-    meaning = chosen.meaning if window.whole else t("A section of a larger map.")
-    return replace(chosen, weights=window.of(chosen.weights), allowed=window.of(chosen.allowed), meaning=meaning)
+        one_head(shown)
 
 
 def map_notes(choice: MapChoice) -> None:
@@ -349,7 +341,7 @@ def largest_weights(choice: MapChoice) -> None:
     table = st.expander(t("Largest weights"), icon=":material/table_rows:", on_change="rerun", key="alignments")
     if table.open:
         with table:
-            weights_table(choice.maps, choice.large, choice.layer)
+            weights_table(choice)
 
 
 def word_lines(choice: MapChoice, translation: Translation) -> None:
