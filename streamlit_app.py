@@ -22,8 +22,8 @@ from viz_app.session.language import begin_language, chosen_language, language_s
 from viz_app.session.links import PARAMETER, link_button, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
-from viz_app.widgets.chips import STYLE
 from viz_app.widgets.headings import heading
+from viz_app.widgets.marked_text import STYLE
 from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 

@@ -296,7 +296,7 @@ def show_card(key: CheckpointKey) -> None:
 
 
 def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
-    """Draw the curves, or say that there are none."""
+    """Draw the loss and the quality over the training run, or say that there are no curves."""
     heading, title, column, meaning, alt = QUALITY.get(config.task, QUALITY["translation"])
     history = listing.training_history(key, column)
     if history is None:

@@ -44,7 +44,7 @@ from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.map_window import MapWindow, choose_window
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.navigation import page_link
-from viz_app.widgets.second_text import note_shared_second_text, separator_in
+from viz_app.widgets.text_field import note_shared_second_text, separator_in
 from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
@@ -165,7 +165,7 @@ class TwoRuns:
 
 
 def run_both(mode: Mode, left: Side, right: Side) -> TwoRuns:
-    """Run both sides, and ask whether they should write the same words."""
+    """Run both sides, and ask whether they should write the same words, so that their maps have the same rows."""
     translation = left.translation()
     words = () if mode == "sentences" else tokens_of_left_side(left, right)
     settle("same_words", True)
@@ -204,7 +204,7 @@ def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
 
 
 def offer_two_networks(names: Collection[str]) -> None:
-    """Draw the button, if both networks are among these checkpoints and the page does not compare them yet."""
+    """Offer two recurrent networks, one without attention, if they are here and the page does not compare them yet."""
     pair = {WITH_ATTENTION, WITHOUT_ATTENTION}
     if pair <= set(names) and {st.session_state["checkpoint"], st.session_state["beside"]} != pair:
         st.button(
@@ -312,7 +312,10 @@ def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
 
 
 def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
-    """Show BLEU by the length of the source, if it was measured for all checkpoints, by name, in the same way."""
+    """Show BLEU by the length of the source, if it was measured for all checkpoints, by name, in the same way.
+
+    Attention was invented for long sentences.
+    """
     measured = {name: one.bleu_by_length for name, one in configs.items() if isinstance(one, CheckpointConfig)}
     lengths = next(iter(measured.values()), {})
     if len(measured) < len(configs) or not lengths or any(one.keys() != lengths.keys() for one in measured.values()):

@@ -81,7 +81,7 @@ def require_history(key: CheckpointKey, text: str) -> History:
 
 
 def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> None:
-    """Draw the player, and the button for the numbers of the chosen head at the chosen snapshot.
+    """Draw a player of all heads at every snapshot, and the button for the numbers of the chosen head.
 
     The layer and the head of the large map are counted from 0.
     """

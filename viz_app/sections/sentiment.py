@@ -31,8 +31,13 @@ from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.head_picker import pick_head
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
-from viz_app.widgets.second_text import PAIR_CUT, separator_in, with_second_text
-from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
+from viz_app.widgets.text_field import (
+    PAIR_CUT,
+    note_text_too_long_for_link,
+    separator_in,
+    use_example,
+    with_second_text,
+)
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
@@ -137,15 +142,7 @@ def note_limits(reading: Classification, *, max_length: int) -> None:
 
 
 def draw_word_attention(reading: Classification, language: str) -> FloatArray:
-    """Ask which attention is shown, shade the words by it, and return their shares.
-
-    Args:
-        reading: The classification of the review, S tokens.
-        language: The language of the review.
-
-    Returns:
-        The share of each word, (S,).
-    """
+    """Ask which attention is shown, shade the words by it, and return the share of each word, (S,)."""
     shares = shares_of_words(reading)
     names = {"rollout": t("rollout to the words"), "mean": t(POOLING_NAMES[reading.pooled_by])} | {
         f"pool {head}": t("pooling head {head}", head=head + 1) for head in range(len(shares) - 2)

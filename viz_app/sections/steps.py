@@ -114,7 +114,7 @@ def weights_of_step(translation: Translation, kind: str, step: int) -> None:
 
 
 def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
-    """Draw the tree, with the beam size in the column `setting`; a click on a hypothesis forces its tokens.
+    """Draw beam search as a tree, with its size in the column `setting`; a click on a hypothesis forces its tokens.
 
     Every hypothesis has the forced tokens of the greedy run.
     """

@@ -45,11 +45,7 @@ LAYER_HEIGHT, AXIS_HEIGHT = 70, 62  # pixels of the picture of all heads: of one
 
 
 def ask_for_plan(*, disabled: bool) -> str:
-    """Ask for the task and the size of the model, and return the name of the task, one of `TOYS`.
-
-    Args:
-        disabled: A training run is going on, so nothing can be changed.
-    """
+    """Ask for the task and the size of the model, unless a training run is going on; return the task, one of `TOYS`."""
     settle("toy", "reverse", TOYS)
     settle("toy_longest", 8, range(SHORTEST, LONGEST + 1))
     settle("toy_width", 64, WIDTHS)
@@ -129,7 +125,7 @@ def draw_buttons(training: Training | None) -> None:
 def show_messages(training: Training | None) -> None:
     """Show once what the callback of the last button has to say."""
     if st.session_state.pop("training_question", False):
-        confirm_start_over()
+        st.dialog(t("Start over?"))(ask_to_start_over)()
     if problem := st.session_state.pop("training_problem", ""):
         st.error(plain(problem))
     if kept := st.session_state.pop("training_kept", ""):
@@ -147,10 +143,8 @@ def show_messages(training: Training | None) -> None:
 def start(*, agreed: Path | None = None) -> None:
     """Callback: train what the controls show, and delete the visitor's earlier training run.
 
-    Another tab may have started a training run since the button was drawn.
-
-    Args:
-        agreed: The folder of a training run that the visitor agreed to delete.
+    Another tab may have started a training run since the button was drawn. The visitor agreed to delete the training
+    run in the folder `agreed`.
     """
     earlier = training_of_visitor()
     if earlier is not None and loses_work(earlier) and earlier.data != agreed:
@@ -167,13 +161,8 @@ def loses_work(training: Training) -> bool:
     return not training.kept and (training.has_weights or training.active or training.saving)
 
 
-def confirm_start_over() -> None:
-    """Ask before the model of the earlier training run is deleted."""
-    st.dialog(t("Start over?"))(ask_to_start_over)()
-
-
 def ask_to_start_over() -> None:
-    """The contents of the window that asks."""
+    """The contents of the window that asks before the model of the earlier training run is deleted."""
     st.markdown(
         t(
             "The model that you trained here is not kept yet. If you start over, it is deleted. To keep it, close this "

@@ -1,4 +1,7 @@
-"""The headings of a page and of its parts, and a popover that explains a picture."""
+"""One heading for the page, one for each part of it, and a popover that explains a picture.
+
+Screen readers jump from heading to heading.
+"""
 
 from html import escape
 

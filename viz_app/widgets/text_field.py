@@ -1,19 +1,22 @@
-"""The field for the text, the search beside it, and the run of the text."""
+"""The fields for a text and for the second text of a pair, the search beside them, and the run of the text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
+from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
 from model.inference.run import Forced, Run
 from model.inference.searching import GREEDY, require_writing
-from model.text.pair import Text, texts_of
+from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
 from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import N_, t
+from viz_app.server.server_state import MAX_CHARACTERS
+from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choice_forms import fits_into_a_link
@@ -25,19 +28,63 @@ from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.search_picker import note_greedy_search, search_picker, typed_translation
-from viz_app.widgets.second_text import separator_in, with_second_text
 from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
+    "PAIR_CUT",
     "ask_for_text",
     "chosen_forced_tokens",
+    "note_shared_second_text",
     "note_text_too_long_for_link",
     "require_run",
     "require_text",
+    "separator_in",
     "use_example",
+    "with_second_text",
 ]
 
+PAIR_CUT = N_(
+    "This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left "
+    "out."
+)
 MOST_SECONDS = 2.0  # of a run without progress and a Stop button
+
+
+def separator_in(config: AnyConfig) -> str:
+    """The text of the tokens between two texts; "" for a model that reads single texts."""
+    return config.tokenizer.separator if isinstance(config, ForeignConfig) else ""
+
+
+def with_second_text(config: AnyConfig, text: str, place: DeltaGenerator) -> Text:
+    """Ask for the second text if the model reads pairs. Without one, the text is read alone.
+
+    Args:
+        config: The configuration of the checkpoint.
+        text: The first text.
+        place: The place of the field.
+    """
+    separator = separator_in(config)
+    if not separator:
+        return text
+    settle("second", "")
+    second: str = place.text_input(t("Second text (optional)"), key="second", max_chars=MAX_CHARACTERS) or ""
+    if second.strip():
+        add_fact(t("Second text"), second)
+    elif separator in text:
+        st.caption(
+            t(
+                "{separator} separates two texts. The model reads what follows as the second text, as from the field "
+                "“Second text”.",
+                separator=plain(separator),
+            )
+        )
+    return paired(text, second)
+
+
+def note_shared_second_text(text: Text) -> None:
+    """Where two runs are compared: they differ in their first text only."""
+    if isinstance(text, TextPair):
+        st.caption(t("Both runs read the same second text."))
 
 
 def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> Text:

@@ -85,7 +85,7 @@ def addresses() -> tuple[tuple[str, ...], str]:
 
 
 def class_door(code: str) -> None:
-    """Draw the code of a class, and where to type it."""
+    """Draw the code of a class, and where to type it: an address of this server as text and as a QR code."""
     reachable, limit = addresses()
     if limit:
         st.warning(limit)
@@ -215,7 +215,7 @@ def class_answers(lesson: Lesson, step: Step) -> None:
 
 
 def answers_now(step: Step) -> None:
-    """Draw the answers. They are drawn again every few seconds, without the page."""
+    """Draw the first answers to a step. They are drawn again every few seconds, without the page."""
     if (report := CLASSES.report(visitor())) is None:
         return
     with st.container(key="class_line", horizontal=True, vertical_alignment="center", gap="small"):
@@ -262,7 +262,7 @@ def take_to_lesson() -> None:
 
 
 def class_report() -> None:
-    """Draw the report. It is drawn again every few seconds, without the rest of the page."""
+    """Draw the teacher's report. It is drawn again every few seconds, without the rest of the page."""
     report = CLASSES.report(visitor())
     if report is None:
         st.rerun()  # another tab has closed the class

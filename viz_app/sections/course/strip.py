@@ -97,7 +97,10 @@ def intervention_now(key: CheckpointKey) -> Intervention:
 
 
 def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hidden: bool) -> None:
-    """Draw the line above the page of this name, which may be hidden until there is an answer."""
+    """Draw the first line of a strip: page, lesson and step, how far the visitor is, and the buttons for the way.
+
+    The page of this name may be hidden until there is an answer.
+    """
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
@@ -182,7 +185,7 @@ def hints(name: str, text: StepText, *, needed: bool) -> None:
 
 
 def highlight(name: str, target: str, *, shown: str) -> None:
-    """Draw the frame. It lies outside the element, so nothing moves.
+    """Draw a frame around what the step is about. It lies outside the element, so nothing moves.
 
     Args:
         name: The name of the step in links.

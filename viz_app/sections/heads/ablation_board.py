@@ -1,4 +1,4 @@
-"""Ablation board: switch heads off, change their weights, and see the result before and after."""
+"""The ablation board: silence heads, make them uniform, paint a weight, and see the translation change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -83,13 +83,7 @@ CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
 def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
-    """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone.
-
-    Args:
-        key: The key of the checkpoint.
-        trained: The run of the model as trained.
-        changed: The run with the changes.
-    """
+    """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone."""
     before, after = results.result_of(key, trained), results.result_of(key, changed)
     if before.text:
         st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
@@ -186,12 +180,7 @@ def decisive_head(effects: SilencingEffects) -> Head | None:
 
 
 def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataFrame:
-    """One row per head, the largest fall of the log-probability first.
-
-    Args:
-        effects: The effects of all heads.
-        written: The tokens of the translation.
-    """
+    """One row per head, the largest fall of the log-probability first. `written` has the tokens that can change."""
     rows = []
     for kind, grid in effects.changes.items():
         for layer, head in np.ndindex(*grid.shape):
@@ -210,6 +199,8 @@ def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataF
 
 def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, bool]:
     """Draw the sentence about the effect of each head, or say why there is none.
+
+    The effects are measured at once where it is quick, else in a job that the visitor starts.
 
     Returns:
         The effects, or None; and whether this visitor waits for a job that measures them.
@@ -293,9 +284,7 @@ def changing_tokens(before: Translation, task: str) -> list[str]:
 def ablation_board(key: CheckpointKey, run: Run) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on.
 
-    Args:
-        key: The key of the checkpoint.
-        run: The run as trained. Only the changes are added to it.
+    Only the changes are added to the run as trained.
     """
     heads = all_heads(loading.loaded(key).model)
     task = loading.config_of(key).task

@@ -1,4 +1,7 @@
-"""What the visitor changes in the heads, and the text on which the model runs."""
+"""The changes that a visitor makes to the heads, the callbacks that make them, and the text on which the model runs.
+
+Streamlit keeps callbacks as long as the session. So they are functions of the session only, not of a page.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +16,7 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.text.pair import Text, texts_of
-from viz_app.components.attention_view import AttentionView, view
+from viz_app.components.attention_view import view
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
@@ -162,13 +165,7 @@ def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[st
 
 
 def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
-    """Ask for a head, a weight and a cell of the head's map.
-
-    Args:
-        intervention: The changes so far.
-        after: The translation with these changes.
-        kinds: The kinds of attention of the model.
-    """
+    """Ask for a head, a weight and a cell of the head's map, after these changes."""
     section(
         t("Paint a weight"),
         t(
@@ -176,7 +173,18 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
             "changes."
         ),
     )
-    shown, head = head_choice(intervention, after, kinds)
+    *columns, slider, clear = picker_columns("kind", "head", "slider", "button")
+    head = Head(*pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds}))
+    settle_number("painted_weight", 1.0, 0.0, 1.0)
+    slider.slider(t("New weight"), 0.0, 1.0, step=0.05, key="painted_weight")
+    clear.button(
+        t("Clear paint"),
+        help=t("Remove all painted weights."),
+        disabled=not intervention.painted,
+        on_click=clear_paint,
+        width="stretch",
+    )
+    shown = view(after, head.kind, merge=False, hide_special=False)
     weights = np.asarray(shown.maps[head.layer, head.head])
     window = choose_window(weights, shown.axes)
     draw(
@@ -197,21 +205,6 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
         ),
     )
     painted_cells(intervention, after)
-
-
-def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> tuple[AttentionView, Head]:
-    *columns, weight, clear = picker_columns("kind", "head", "slider", "button")
-    head = Head(*pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds}))
-    settle_number("painted_weight", 1.0, 0.0, 1.0)
-    weight.slider(t("New weight"), 0.0, 1.0, step=0.05, key="painted_weight")
-    clear.button(
-        t("Clear paint"),
-        help=t("Remove all painted weights."),
-        disabled=not intervention.painted,
-        on_click=clear_paint,
-        width="stretch",
-    )
-    return view(after, head.kind, merge=False, hide_special=False), head
 
 
 def painted_cells(intervention: Intervention, after: Translation) -> None:

@@ -1,4 +1,4 @@
-"""A token through one layer: what each step computes."""
+"""Layer by layer: the way of one token through a layer. Each station has a formula, its code and its numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,13 +91,6 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     tokens = {"encoder": translation.source, "decoder": translation.read}
     chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
     stations, prediction = analyses.stations_of(key, run, chosen.stack, chosen.layer, chosen.position)
-    draw_path(stations, prediction, chosen, sizes)
-
-
-def draw_path(
-    stations: Sequence[Station], prediction: WordPrediction | None, chosen: TokenInLayer, sizes: Sizes
-) -> None:
-    """Draw the stations of a token, one below the other, and what the model predicts after the last one."""
     # The drawing needs its full width for words of 14 pixels.
     vectors = st.container(key="overview")
     if isinstance(sizes, ModelConfig):

@@ -1,4 +1,4 @@
-"""One head: every step of its computation, with numbers."""
+"""One head taken apart: one query, from its vector to the output of the layer, with formulas and numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Bug lab: what each mistake in a mask does."""
+"""Bug lab: mistakes with masks that real code has shipped, compared with the correct masks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import lang_attribute
-from viz_app.widgets.second_text import separator_in
+from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
@@ -167,12 +167,7 @@ def title_of(title: str, batch: PaddedBatch) -> str:
 
 
 def pick_head_of_sentence(sentence: PaddedSentence, *, key: str = "") -> tuple[str, int, int]:
-    """Choose a kind of attention, a layer and a head; both tabs keep the same choice.
-
-    Args:
-        sentence: The sentence that is shown.
-        key: The key of the row of pickers, which style sheets use.
-    """
+    """Choose a kind of attention, a layer and a head; both tabs keep the same choice, in a row with this key."""
     columns, sizes = picker_columns("kind", "head", key=key), heads_per_kind(loading.config_of(sentence.key))
     return pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
 
@@ -239,16 +234,12 @@ def masks_of_sentence(sentence: PaddedSentence, layer: int) -> list[MaskPicture]
     found: list[MaskPicture] = []
     shown = {kind: every[min(layer, len(every) - 1)] for kind, every in sentence.allowed.items()}
     if "decoder" in shown:
-        causal, axes = (
-            sentence.batch.unpadded_mask("decoder", min(layer, len(sentence.allowed["decoder"]) - 1)),
-            (sentence.axes["decoder"]),
-        )
+        axes = sentence.axes["decoder"]
+        causal = sentence.batch.unpadded_mask("decoder", min(layer, len(sentence.allowed["decoder"]) - 1))
         title, rule = t("Causal mask"), t("No query may attend to a later token.")
         if (causal != np.tri(len(causal), dtype=bool)).any():
-            title, rule = (
-                t("Causal mask with a window"),
-                t("In layer {layer}, a query sees only the tokens of its window.", layer=layer + 1),
-            )
+            title = t("Causal mask with a window")
+            rule = t("In layer {layer}, a query sees only the tokens of its window.", layer=layer + 1)
         found.append(("causal", title, rule, causal, axes))
         found.append(
             ("combined", t("Combined decoder mask"), t("No later token and no padding."), shown["decoder"], axes)

@@ -1,4 +1,4 @@
-"""The positional encoding: the choice of one, its matrix, and its waves."""
+"""The positional encoding, the checkpoint's own or one with other settings: its matrix, and its waves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,12 +126,7 @@ def introduce(kind: str, *, max_length: int) -> None:
 
 
 def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
-    """Ask how many positions are shown and, if the encoding has a formula, for its width and its base.
-
-    Args:
-        own: The table of the checkpoint, (max_length, D).
-        kind: The kind of encoding, as the configuration names it.
-    """
+    """Ask how many positions of a table (max_length, D) are shown and, if it has a formula, for its width and base."""
     settings = st.container(key="set_positions")  # while presenting, it stands below the pictures
     positions, dimensions, wavelengths = settings.columns(3)
     with positions:
@@ -242,12 +237,7 @@ def position_waves(encoding: Encoding) -> None:
 
 
 def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
-    """Draw the wavelength of each pair of dimensions.
-
-    Args:
-        lengths: The wavelengths, (D / 2,).
-        longest_text: The longest text that the model reads, in tokens.
-    """
+    """Draw the wavelength (D / 2,) of each pair of dimensions, and the longest text that the model reads, in tokens."""
     section(
         t("Wavelengths"),
         t(

@@ -296,12 +296,7 @@ def describe(measured: Property) -> str:
 
 
 def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
-    """Draw what positions do in a sentence of a translator, or in a text that a classifier reads.
-
-    Args:
-        key: The key of the checkpoint.
-        own: Its encoding, (max_length, D).
-    """
+    """Draw what positions (max_length, D) do in a sentence of a translator, or in a text that a classifier reads."""
     config = loading.config_of(key)
     if isinstance(config, ForeignConfig):
         st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))

@@ -44,7 +44,7 @@ FORMATS = {  # ending of a file of maps → its type, and what it holds
 
 
 def display_options(key: CheckpointKey, run: Run) -> None:
-    """Draw the row."""
+    """Draw the row below the pictures."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
         switches(key)
         when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING

@@ -345,7 +345,7 @@ def largest_weights(choice: MapChoice) -> None:
 
 
 def word_lines(choice: MapChoice, translation: Translation) -> None:
-    """Draw the lines, unless there are too many tokens.
+    """Draw lines between the tokens that the model read and wrote, unless there are too many tokens.
 
     There is one chip per token. So the lines show weights of tokens, also where the map shows words or value norms.
     """

@@ -21,10 +21,9 @@ from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.chips import rows_of_chips
 from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
-from viz_app.widgets.marked_text import sentence
-from viz_app.widgets.second_text import PAIR_CUT
+from viz_app.widgets.marked_text import rows_of_chips, sentence
+from viz_app.widgets.text_field import PAIR_CUT
 
 __all__ = ["token_rows", "translation_notes", "written_text"]
 
