@@ -280,13 +280,10 @@ def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
         with right_column:
             other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=(t("Right layer"), t("Right head")))
     views, heads = (left, right), (head, other)
-    return MapPair(kind=kind, views=views, heads=heads, window=window_of(views, heads))
-
-
-def window_of(views: Sequence[AttentionView], heads: Sequence[tuple[int, int]]) -> MapWindow:
-    """Ask for a section of the larger map. The other map shows the same section."""
-    larger, head = max(zip(views, heads, strict=True), key=lambda one: max(one[0].maps.shape[2:]))
-    return choose_window(select_head(larger.maps, *head), larger.axes)
+    # The section is one of the larger map. The other map shows the same section.
+    larger, shown = max(zip(views, heads, strict=True), key=lambda one: max(one[0].maps.shape[2:]))
+    window = choose_window(select_head(larger.maps, *shown), larger.axes)
+    return MapPair(kind=kind, views=views, heads=heads, window=window)
 
 
 def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:

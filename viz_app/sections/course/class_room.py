@@ -156,12 +156,9 @@ def member_line() -> None:
             st.caption(
                 t("You are in the class {code}. The teacher sees your first answers, without a name.", code=code)
             )
-            st.button(t("Leave the class"), key="class_leave", type="tertiary", on_click=leave_class)
-
-
-def leave_class() -> None:
-    """Callback: leave the class."""
-    CLASSES.leave(visitor())
+            st.button(
+                t("Leave the class"), key="class_leave", type="tertiary", on_click=CLASSES.leave, args=(visitor(),)
+            )
 
 
 def follow_class() -> None:
@@ -251,11 +248,6 @@ def open_class() -> None:
     CLASSES.open(visitor(), st.session_state["class_lesson"])
 
 
-def close_class() -> None:
-    """Callback: close the class of this teacher."""
-    CLASSES.close(visitor())
-
-
 def take_to_lesson() -> None:
     """Callback: the class follows to the lesson that the teacher has chosen."""
     CLASSES.choose_lesson(visitor(), st.session_state["class_lesson_now"])
@@ -283,7 +275,12 @@ def class_report() -> None:
         class_files(report, key="class")
         with st.popover(t("Close the class"), type="tertiary", key="class_end"):
             st.markdown(t("Nobody can join or answer after this. You can still save the answers on this page."))
-            st.button(t("Close the class {code}", code=report.code), key="class_close", on_click=close_class)
+            st.button(
+                t("Close the class {code}", code=report.code),
+                key="class_close",
+                on_click=CLASSES.close,
+                args=(visitor(),),
+            )
 
 
 def lesson_report(lesson: Lesson, texts: LessonText, report: ClassReport) -> None:

@@ -247,12 +247,6 @@ def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
     return action.button(t("Measure each head"), icon=":material/play_arrow:", key="measure_effects", width="stretch")
 
 
-def wait_for_effects(key: CheckpointKey, text: Text) -> None:
-    """Draw the progress of the measurement until it has finished, and then the page again."""
-    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step=N_("Head {done} of {total}.")) is not None:
-        st.rerun()
-
-
 def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
     """The effect of each head in a sentence and as a table; and a button for the decisive head."""
     meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
@@ -311,7 +305,9 @@ def ablation_board(key: CheckpointKey, run: Run) -> None:
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            wait_for_effects(key, run.text)
+            subject, work = long_analyses.effects_work(key, run.text)
+            if wait_for(subject, work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
+                st.rerun()
 
 
 def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Intervention, *, can_search: bool) -> bool:
