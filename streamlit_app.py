@@ -8,7 +8,7 @@ from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
 from viz_app.course.visit import follow_lesson
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
-from viz_app.sections.course.class_member import follow_class
+from viz_app.sections.course.class_room import follow_class
 from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
@@ -21,9 +21,9 @@ from viz_app.session.choices import replace_choices
 from viz_app.session.language import begin_language, chosen_language, language_switch
 from viz_app.session.links import PARAMETER, link_button, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
-from viz_app.widgets.checkpoint_picker import checkpoint_picker
-from viz_app.widgets.chips import STYLE
+from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.headings import heading
+from viz_app.widgets.marked_text import STYLE
 from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 

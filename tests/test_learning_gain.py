@@ -11,7 +11,7 @@ from benchmarks import learning_gain
 from benchmarks.learning_gain import TableError, correction, effect_size, normalized_gain, paired, read_tables, totals
 from viz_app.content.catalogues import ENGLISH
 from viz_app.content.quiz_texts import questions
-from viz_app.sections.course.questions import quiz_csv
+from viz_app.sections.course.lessons_page import quiz_csv
 
 NAMES = [one.name for one in questions(ENGLISH)]
 RIGHT = {one.name: one.right for one in questions(ENGLISH)}

@@ -22,7 +22,7 @@ from tests.conftest import BUNDLED
 from viz_app.content.examples import EVERYDAY
 from viz_app.content.numbers import percent
 from viz_app.figures.colours import DARK, MASKED, SEQUENTIAL
-from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
+from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."

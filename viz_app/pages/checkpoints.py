@@ -6,13 +6,17 @@ import streamlit as st
 
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
-from viz_app.sections.checkpoints.bring_your_own import bring_your_own, note_opened, show_upload_problem
-from viz_app.sections.checkpoints.checkpoint_table import show_checkpoint_table
-from viz_app.sections.checkpoints.configuration import show_configuration
-from viz_app.sections.checkpoints.model_card import show_card
-from viz_app.sections.checkpoints.parameters import show_parameters
-from viz_app.sections.checkpoints.training_curves import draw_training_curves
-from viz_app.sections.checkpoints.unused_parts import show_unused_parts
+from viz_app.sections.checkpoints import (
+    bring_your_own,
+    draw_training_curves,
+    note_opened,
+    show_card,
+    show_checkpoint_table,
+    show_configuration,
+    show_parameters,
+    show_unused_parts,
+    show_upload_problem,
+)
 from viz_app.services import listing
 from viz_app.session.own_checkpoints import own_checkpoints
 from viz_app.widgets import checkpoint_choice

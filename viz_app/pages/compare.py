@@ -4,13 +4,19 @@ import streamlit as st
 
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.translation import t
-from viz_app.sections.compare.by_length import by_length
-from viz_app.sections.compare.map_differences import map_differences
-from viz_app.sections.compare.recurrent_pair import offer_two_networks
-from viz_app.sections.compare.same_words import run_both
-from viz_app.sections.compare.side_choice import choose_mode, trained_and_changed, two_checkpoints, two_sentences
-from viz_app.sections.compare.two_maps import two_maps
-from viz_app.sections.compare.two_texts import demonstration_hint, two_texts
+from viz_app.sections.compare import (
+    by_length,
+    choose_mode,
+    demonstration_hint,
+    map_differences,
+    offer_two_networks,
+    run_both,
+    trained_and_changed,
+    two_checkpoints,
+    two_maps,
+    two_sentences,
+    two_texts,
+)
 from viz_app.services import listing, loading
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice

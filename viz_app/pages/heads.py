@@ -8,12 +8,9 @@ from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.ablation_board import ablation_board
-from viz_app.sections.heads.head_importance import head_importance
+from viz_app.sections.heads.head_measures import head_importance, head_roles, sentence_set, word_alignment
 from viz_app.sections.heads.head_patching import head_patching
-from viz_app.sections.heads.head_roles import head_roles
-from viz_app.sections.heads.sentence_set import sentence_set
-from viz_app.sections.heads.text_of_heads import require_receiver, require_run_or_review
-from viz_app.sections.heads.word_alignment import word_alignment
+from viz_app.sections.heads.intervention_choice import require_receiver, require_run_or_review
 from viz_app.services import head_analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice

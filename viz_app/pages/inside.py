@@ -12,13 +12,13 @@ from viz_app.sections.inside.logit_lens import early_predictions
 from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
-from viz_app.sections.sentiment.review_field import ask_for_review
+from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.forced_words_note import forced_words_note
-from viz_app.widgets.run_controls import require_run
 from viz_app.widgets.tabs import tabs
+from viz_app.widgets.text_field import require_run
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),

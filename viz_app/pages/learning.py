@@ -7,14 +7,12 @@ from model.text.pair import texts_of
 from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.sections.learning.history import require_history
-from viz_app.sections.learning.snapshot_player import draw_snapshot_player
-from viz_app.sections.learning.snapshot_table import show_snapshot_table
+from viz_app.sections.learning import draw_snapshot_player, require_history, show_snapshot_table
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
+from viz_app.widgets.headings import explanation
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 

@@ -4,12 +4,8 @@ import streamlit as st
 
 from viz_app.content.translation import N_, t
 from viz_app.sections.course.browser_store import tour_button
-from viz_app.sections.course.class_member import member_line
-from viz_app.sections.course.class_screen import class_screen, teaches
-from viz_app.sections.course.for_teachers import for_teachers
-from viz_app.sections.course.lesson_list import forget_button, lesson_list
-from viz_app.sections.course.questions import quiz_tab
-from viz_app.sections.course.summary import lesson_summary
+from viz_app.sections.course.class_room import class_screen, member_line, teaches
+from viz_app.sections.course.lessons_page import for_teachers, forget_button, lesson_list, lesson_summary, quiz_tab
 from viz_app.widgets.tabs import tabs
 
 TABS = {"learn": N_("Lessons"), "quiz": N_("Questions"), "teach": N_("For teachers")}

@@ -5,8 +5,7 @@ import streamlit as st
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.sections.masks.bug_lab import bug_lab
-from viz_app.sections.masks.correct_masks import correct_masks
-from viz_app.sections.masks.padded_sentence import ask_for_sentences, padded_sentence, pick_row, pick_side
+from viz_app.sections.masks.correct_masks import ask_for_sentences, correct_masks, padded_sentence, pick_row, pick_side
 from viz_app.services import analyses, listing, padded_batches
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact

@@ -5,12 +5,14 @@ import streamlit as st
 from model.config.model import RecurrentConfig
 from model.network.position_kind import SENTENCES
 from viz_app.content.translation import t
-from viz_app.sections.positions.distance import NUMBERS, distance_numbers
-from viz_app.sections.positions.encoding import ask_for_encoding, introduce, require_table
-from viz_app.sections.positions.matrix import position_matrix
-from viz_app.sections.positions.relations import position_relations
-from viz_app.sections.positions.sentence import positions_in_sentence
-from viz_app.sections.positions.waves import position_waves
+from viz_app.sections.positions.encoding import (
+    ask_for_encoding,
+    introduce,
+    position_matrix,
+    position_waves,
+    require_table,
+)
+from viz_app.sections.positions.order import NUMBERS, distance_numbers, position_relations, positions_in_sentence
 from viz_app.services import listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice

@@ -5,11 +5,17 @@ import streamlit as st
 from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import t
-from viz_app.sections.sentiment.review_field import ask_for_review, example_list
-from viz_app.sections.sentiment.review_map import draw_review_map
-from viz_app.sections.sentiment.verdict import note_limits, show_class
-from viz_app.sections.sentiment.word_attention import draw_word_attention, explain_attention, show_top_words
-from viz_app.sections.sentiment.word_deletion import word_deletion
+from viz_app.sections.sentiment import (
+    ask_for_review,
+    draw_review_map,
+    draw_word_attention,
+    example_list,
+    explain_attention,
+    note_limits,
+    show_class,
+    show_top_words,
+    word_deletion,
+)
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact

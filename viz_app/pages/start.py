@@ -13,7 +13,7 @@ from viz_app.services import listing, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.chips import rows_of_chips
+from viz_app.widgets.marked_text import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.text_field import ask_for_text
 from viz_app.widgets.text_notes import doubt_note

@@ -7,16 +7,13 @@ from model.text.pair import texts_of
 from viz_app.content.limits import MAX_STEPS
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.sections.steps.beam_tree import beam_tree
-from viz_app.sections.steps.greedy_steps import greedy_steps
-from viz_app.sections.steps.step_controls import step_controls
+from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
 from viz_app.services import listing, results
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.forced_words_note import forced_words_caption
-from viz_app.widgets.run_controls import chosen_forced_tokens
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.headings import explanation
+from viz_app.widgets.text_field import chosen_forced_tokens, require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))

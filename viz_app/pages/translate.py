@@ -2,15 +2,12 @@
 
 from viz_app.content.translation import t
 from viz_app.sections.translate.display_options import display_options
-from viz_app.sections.translate.map_choice import choose_map
-from viz_app.sections.translate.map_pictures import largest_weights, map_notes, map_pictures
-from viz_app.sections.translate.translation_notes import translation_notes
-from viz_app.sections.translate.word_lines import word_lines
-from viz_app.sections.translate.written_text import written_text
+from viz_app.sections.translate.maps import choose_map, largest_weights, map_notes, map_pictures, word_lines
+from viz_app.sections.translate.written_text import translation_notes, written_text
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.run_controls import require_run
+from viz_app.widgets.text_field import require_run
 
 key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
 run = require_run(key)

@@ -1,4 +1,7 @@
-"""One heading for the page, and one for each part of it. Screen readers jump from heading to heading."""
+"""One heading for the page, one for each part of it, and a popover that explains a picture.
+
+Screen readers jump from heading to heading.
+"""
 
 from html import escape
 
@@ -6,7 +9,7 @@ import streamlit as st
 
 from viz_app.content.plain import as_sentence
 
-__all__ = ["heading", "section"]
+__all__ = ["explanation", "heading", "section"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -24,3 +27,17 @@ def section(title: str, caption: str = "") -> None:
     shown_title = as_sentence(title) if caption else title
     shown_caption = f" <span>{escape(caption)}</span>" if caption else ""
     st.html(f'<div class="hl-section"><h2>{escape(shown_title)}</h2>{shown_caption}</div>')
+
+
+def explanation(label: str, text: str, formula: str | None = None) -> None:
+    """Explain a picture in a popover.
+
+    Args:
+        label: The label of the button, such as "How it is computed".
+        text: The explanation, in Markdown.
+        formula: The formula, in LaTeX.
+    """
+    with st.popover(label, icon=":material/info:", type="tertiary"):
+        st.markdown(text)
+        if formula:
+            st.latex(formula)

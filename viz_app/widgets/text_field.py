@@ -1,37 +1,90 @@
-"""The text field that several pages share, with its list of examples.
-
-All pages show the same text: it stands under one key, see `choices`.
-"""
+"""The fields for a text and for the second text of a pair, the search beside them, and the run of the text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
+from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
-from model.inference.searching import GREEDY
-from model.text.pair import Text, texts_of
+from model.inference.run import Forced, Run
+from model.inference.searching import GREEDY, require_writing
+from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
 from viz_app.content.purposes import PURPOSES
-from viz_app.content.translation import t
+from viz_app.content.translation import N_, t
+from viz_app.server.server_state import MAX_CHARACTERS
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import loading, long_analyses, results
+from viz_app.services.listing import CheckpointKey
 from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.cleaning_note import note_cleaning
+from viz_app.widgets import forced_tokens
 from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
+from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.search_picker import note_greedy_search, search_picker, typed_translation
-from viz_app.widgets.second_text import separator_in, with_second_text
+from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
+    "PAIR_CUT",
     "ask_for_text",
+    "chosen_forced_tokens",
+    "note_shared_second_text",
     "note_text_too_long_for_link",
+    "require_run",
     "require_text",
-    "require_text_and_search",
+    "separator_in",
     "use_example",
+    "with_second_text",
 ]
+
+PAIR_CUT = N_(
+    "This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, were left "
+    "out."
+)
+MOST_SECONDS = 2.0  # of a run without progress and a Stop button
+
+
+def separator_in(config: AnyConfig) -> str:
+    """The text of the tokens between two texts; "" for a model that reads single texts."""
+    return config.tokenizer.separator if isinstance(config, ForeignConfig) else ""
+
+
+def with_second_text(config: AnyConfig, text: str, place: DeltaGenerator) -> Text:
+    """Ask for the second text if the model reads pairs. Without one, the text is read alone.
+
+    Args:
+        config: The configuration of the checkpoint.
+        text: The first text.
+        place: The place of the field.
+    """
+    separator = separator_in(config)
+    if not separator:
+        return text
+    settle("second", "")
+    second: str = place.text_input(t("Second text (optional)"), key="second", max_chars=MAX_CHARACTERS) or ""
+    if second.strip():
+        add_fact(t("Second text"), second)
+    elif separator in text:
+        st.caption(
+            t(
+                "{separator} separates two texts. The model reads what follows as the second text, as from the field "
+                "“Second text”.",
+                separator=plain(separator),
+            )
+        )
+    return paired(text, second)
+
+
+def note_shared_second_text(text: Text) -> None:
+    """Where two runs are compared: they differ in their first text only."""
+    if isinstance(text, TextPair):
+        st.caption(t("Both runs read the same second text."))
 
 
 def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> Text:
@@ -154,3 +207,44 @@ def note_text_too_long_for_link(*texts: str) -> None:
     """Show a note where a text is too long for the URL."""
     if not all(map(fits_into_a_link, texts)):
         st.caption(t("This text is too long for a link. A link to this page leaves it out."))
+
+
+def require_run(key: CheckpointKey, *, opening: str = "") -> Run:
+    """Ask for a text and for a search, and run the model. All pages that show one run of the model show this run.
+
+    Args:
+        key: The key of the checkpoint.
+        opening: The text before the visitor types one; by default the first example.
+
+    Raises:
+        PageEnded: the text field is empty, or the visitor stopped the model.
+    """
+    run = ask_for_run(key, opening=opening)
+    if results.seconds_of_run(key, run) > MOST_SECONDS:
+        work = long_analyses.run_work(key, run)
+        if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
+            end_page()
+    if not run.forced:
+        doubt_note(key, run)
+    return run
+
+
+def ask_for_run(key: CheckpointKey, *, opening: str) -> Run:
+    config = loading.config_of(key)
+    if config.task == "reading":  # such a model writes nothing
+        return Run(text=require_text(config, opening=opening))
+    text, search = require_text_and_search(config, opening=opening)
+    run = Run(text=text, search=search)
+    return replace(run, forced=chosen_forced_tokens(key)) if run == run.usual else run
+
+
+def chosen_forced_tokens(key: CheckpointKey) -> Forced:
+    """The tokens to force into a greedy translation: all of a typed translation, else the words that were clicked."""
+    if typed := typed_translation(loading.config_of(key)):
+        forced = results.tokens_to_force(key, typed)
+    else:
+        sizes = require_writing(loading.translator(key)).config
+        forced = forced_tokens.forced_tokens(sizes.target_vocab_size, sizes.max_length)
+    if forced:
+        add_fact(t("Forced"), t("The visitor forced some of the words."))
+    return forced

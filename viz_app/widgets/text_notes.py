@@ -1,17 +1,20 @@
-"""What a page says about a text: why its translation may be poor, and what makes it too long."""
+"""What a page says about a text: what is cleaned, why its translation may be poor, and what makes it too long."""
 
 import streamlit as st
 
+from model.config.foreign import ForeignConfig
+from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.inference.translation import Translation
-from viz_app.content.numbers import percent
+from model.text.cleaning import changes
+from viz_app.content.numbers import joined, percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.language_names import language_name
 
-__all__ = ["doubt_note", "length_remedy"]
+__all__ = ["doubt_note", "length_remedy", "note_cleaning"]
 
 # A translator writes something for any text, so a doubtful translation gets a quiet note.
 DOUBTS = {
@@ -64,3 +67,11 @@ def length_remedy(run: Translation, limit: int) -> str:
         "the search.",
         n=len(run.read),
     )
+
+
+def note_cleaning(config: AnyConfig, *texts: str) -> None:
+    """Say what is changed in these texts before the model reads them. Foreign tokenizers have rules of their own."""
+    found = dict.fromkeys(change for text in texts for change in changes(text))
+    if found and not isinstance(config, ForeignConfig):
+        parts = joined([t(change) for change in found])
+        st.caption(f":material/info: {t('The model reads a cleaned text: {changes}.', changes=parts)}")

@@ -18,7 +18,7 @@ from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
 from tests.foreign_folders import make_folder
-from viz_app.sections.masks.bug_descriptions import MISTAKES
+from viz_app.sections.masks.bug_lab import MISTAKES
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 

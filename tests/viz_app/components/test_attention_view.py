@@ -4,7 +4,7 @@ import pytest
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from viz_app.components.attention_view import select_head, view
-from viz_app.widgets.chips import chips
+from viz_app.widgets.marked_text import chips
 
 RNG = np.random.default_rng(0)
 

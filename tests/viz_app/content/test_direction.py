@@ -4,8 +4,7 @@ import pytest
 
 from model.inference.tokens import Token
 from viz_app.content.direction import dir_attribute, is_right_to_left, isolated
-from viz_app.widgets.chips import chips
-from viz_app.widgets.marked_text import weighted_text
+from viz_app.widgets.marked_text import chips, weighted_text
 
 
 @pytest.mark.parametrize(

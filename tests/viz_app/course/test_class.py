@@ -14,7 +14,7 @@ from tests.viz_app.conftest import charts, html
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.lessons.masks_and_decoding import LESSON as MASKS
 from viz_app.course.lessons.query_key_value import LESSON
-from viz_app.sections.course.class_files import answer_csv
+from viz_app.sections.course.class_room import answer_csv
 from viz_app.server import addresses
 from viz_app.session import classes
 

@@ -19,7 +19,7 @@ from viz_app.course import catalogue, in_step
 from viz_app.course.before import read_before
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict, Word
 from viz_app.course.situation import Situation
-from viz_app.sections.course import lesson_list
+from viz_app.sections.course import lessons_page
 from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
@@ -96,7 +96,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_app: OpenApp) ->
     bodies = (BODY.format(name=step.name) for step in PROBE.steps)
     (tmp_path / "en" / "probe.md").write_text(HEAD + "".join(bodies), encoding="utf-8")
     monkeypatch.setattr(lesson_texts, "LESSONS", tmp_path)
-    monkeypatch.setattr(lesson_list, "LESSONS", (PROBE,))
+    monkeypatch.setattr(lessons_page, "LESSONS", (PROBE,))
     monkeypatch.setattr(catalogue, "STEPS", {PROBE.link(step): (PROBE, step) for step in PROBE.steps})
     yield open_app
     lesson_texts.lesson_text.cache_clear()

@@ -10,7 +10,7 @@ from tests.viz_app.widgets.test_chips import contrast, over, rgb
 from viz_app.figures.colours import ACCENT, DARK, LIGHT, LINES, MASKED, Theme, ink, legible, palette
 from viz_app.figures.heads import head_grids
 from viz_app.figures.words import stacked_shares, word_grid
-from viz_app.widgets.chips import STYLE
+from viz_app.widgets.marked_text import STYLE
 
 
 @pytest.mark.parametrize("colour", [*LINES, MASKED, ACCENT, "#000000", "#ffffff", "#757575"])

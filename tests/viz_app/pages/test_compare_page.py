@@ -18,7 +18,7 @@ from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in
 from viz_app.content.catalogues import LANGUAGES
 from viz_app.content.plain import plain
 from viz_app.content.translation import in_language
-from viz_app.sections.compare.by_length import words_in
+from viz_app.sections.compare import words_in
 
 OpenApp = Callable[..., AppTest]
 HERE = {"layer": "2", "head": "4"}

@@ -25,7 +25,7 @@ from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from tools.foreign_families import family_named
 from tools.small_models import make_family
 from viz_app.content.examples import BATCHES
-from viz_app.sections.masks.bug_descriptions import MISTAKES
+from viz_app.sections.masks.bug_lab import MISTAKES
 
 FAMILIES = ("t5", "gpt2", "bert")
 OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3"}

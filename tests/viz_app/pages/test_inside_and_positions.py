@@ -18,7 +18,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, html, in_url, tab
 from viz_app.content.examples import CAPTIONS
-from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
+from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
 CAPTION = CAPTIONS["de"][0]  # long enough that its order matters
 OpenApp = Callable[..., AppTest]
@@ -92,7 +92,7 @@ def test_an_odd_width_in_a_link_is_ignored_and_a_large_error_gets_no_tick(
     assert app.select_slider(key="width").value == load_checkpoint(BUNDLED / DEFAULT_CHECKPOINT).model.config.d_model
     assert app.success
     monkeypatch.setattr("model.analysis.positions.rotation_error", lambda *_: 0.063)
-    monkeypatch.setattr("viz_app.sections.positions.relations.rotation_error", lambda *_: 0.063)
+    monkeypatch.setattr("viz_app.sections.positions.order.rotation_error", lambda *_: 0.063)
     app.run()
     assert not app.success
     assert "more than rounding" in app.error[0].value

@@ -20,8 +20,8 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
 from viz_app.content.examples import BATCHES
-from viz_app.sections.heads import measured_effects
-from viz_app.sections.masks.bug_descriptions import MISTAKES
+from viz_app.sections.heads import ablation_board
+from viz_app.sections.masks.bug_lab import MISTAKES
 from viz_app.services import analyses
 
 OpenApp = Callable[..., AppTest]
@@ -75,7 +75,7 @@ def test_the_search_finds_few_heads_that_decide_the_translation(open_app: OpenAp
 
 
 def test_effects_that_take_long_are_measured_by_a_job(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured_effects, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(ablation_board, "MOST_SECONDS", 0.0)
     app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Laden.")
     assert not any(board.get("faces") for board in component_data(app, "head_switches")["boards"])
     assert any("is not measured yet" in caption.value for caption in app.caption)

@@ -16,7 +16,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from viz_app.content.examples import BATCHES, CAPTIONS, EVERYDAY
-from viz_app.sections.masks.padded_sentence import clearest_row
+from viz_app.sections.masks.correct_masks import clearest_row
 from viz_app.services.listing import OUR_FAMILY
 from viz_app.session.choice_forms import OLD_TABS
 
@@ -155,7 +155,7 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
 
 
 def test_an_old_link_opens_the_successor_of_its_checkpoint(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_app.widgets.checkpoint_picker.REPLACED", {"long-gone": "multi30k-de-en-words"})
+    monkeypatch.setattr("viz_app.widgets.checkpoint_choice.REPLACED", {"long-gone": "multi30k-de-en-words"})
     assert open_app(checkpoint="long-gone").selectbox(key="checkpoint").value == "multi30k-de-en-words"
 
 

@@ -21,7 +21,7 @@ OpenApp = Callable[..., AppTest]
 @pytest.fixture
 def bring(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], AppTest]:
     """Type a folder of this computer on the page Checkpoints, and press Open it."""
-    monkeypatch.setattr("viz_app.sections.checkpoints.bring_your_own.only_this_computer", lambda: True)
+    monkeypatch.setattr("viz_app.sections.checkpoints.only_this_computer", lambda: True)
     app = open_app("checkpoints", checkpoint=NAME, open_your_own="true")
     app.session_state["open_your_own"] = True
     app.run()

@@ -10,7 +10,7 @@ from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME
 from viz_app.session import address, choice_forms
 from viz_app.widgets import text_field
-from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
+from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
 OpenApp = Callable[..., AppTest]
 

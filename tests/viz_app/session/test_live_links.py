@@ -15,8 +15,8 @@ from tests.conftest import BUNDLED, ROOT
 from tests.live.engine import run_engine
 from tests.viz_app.conftest import NAME, compared_lines, html
 from viz_app.sections.heads.ablation_board import CLICKS
-from viz_app.sections.positions.sentence import shuffled
-from viz_app.sections.translate.map_choice import VIEWS
+from viz_app.sections.positions.order import shuffled
+from viz_app.sections.translate.maps import VIEWS
 from viz_app.session.choice_forms import FORMS
 from viz_app.session.links import LIVE_PAGES
 

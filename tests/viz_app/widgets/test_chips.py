@@ -10,9 +10,8 @@ from model.checkpoints.languages import tag
 from model.inference.tokens import Candidate, Token
 from tests.conftest import ROOT
 from viz_app.components.bundle import asset
-from viz_app.widgets.batch_table import batch_table
-from viz_app.widgets.chips import STYLE, chips, rows_of_chips
-from viz_app.widgets.marked_text import compared, sentence, weighted_text
+from viz_app.sections.masks.correct_masks import batch_table
+from viz_app.widgets.marked_text import STYLE, chips, compared, rows_of_chips, sentence, weighted_text
 
 Colour = tuple[float, float, float]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]

@@ -78,12 +78,7 @@ def restore(key: str, value: Answer) -> None:
 
 
 def take_answer(key: str, about: str = "") -> None:
-    """Callback of a control with one value.
-
-    Args:
-        key: Of the control.
-        about: The text that the answer is about, if it is a token of it.
-    """
+    """Callback of a control with one value; `about` is the text that the answer is about, if it is a token of it."""
     if st.session_state.get(key) is not None:
         answer_step(st.session_state[key], text=about)
 
@@ -171,12 +166,7 @@ def take_word(key: str) -> None:
 
 
 def offers(name: str, step: Step) -> None:
-    """A list of what the visitor can take instead of own sentences.
-
-    Args:
-        name: The name of the step in links.
-        step: The open step.
-    """
+    """A list of what the visitor can take instead of own sentences."""
     if step.offers:
         key = f"lesson_offer_{name}"
         st.selectbox(

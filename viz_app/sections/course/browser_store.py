@@ -36,9 +36,6 @@ def store_in_browser(page: str) -> None:
     """After the page: let the browser keep the answers and what was there before the lesson.
 
     A page without a lesson has this part only after a change, and where it shows answers or offers the tour.
-
-    Args:
-        page: The name of the page.
     """
     visit, opened = lesson_visit(), opened_step()
     offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()

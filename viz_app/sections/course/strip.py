@@ -1,38 +1,56 @@
-"""The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it."""
+"""The strip of a lesson above the page: its header, the question, the hints, the answer and the outcome."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 
 import streamlit as st
 
-from viz_app.content.lesson_texts import StepText, filled, lesson_text
+from model.analysis.importance import all_heads
+from model.inference.run import Forced
+from model.inference.searching import require_writing
+from model.interventions import Intervention
+from viz_app.components.page_parts import scroll_to_target
+from viz_app.content.lesson_texts import LessonText, StepText, filled, lesson_text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, language, t
+from viz_app.content.translation import N_, language, t, tp
 from viz_app.course.catalogue import TOUR
 from viz_app.course.expected import expected_answers
-from viz_app.course.in_step import judge_step
+from viz_app.course.in_step import give_hint, judge_step, reveal_step, show_answer
 from viz_app.course.lesson import Lesson, Step, Verdict
 from viz_app.course.progress import Record
 from viz_app.course.situation import Situation
-from viz_app.course.visit import lesson_visit, opened_step, unknown_step
+from viz_app.course.visit import (
+    begin_step,
+    finish_lesson,
+    leave_lesson,
+    lesson_visit,
+    opened_step,
+    reset_step,
+    unchanged,
+    unknown_step,
+)
 from viz_app.export.lesson_sheet import right_answers
 from viz_app.sections.course.answer_controls import about_this_run, answer_control, offers
-from viz_app.sections.course.class_answers import note_in_class
-from viz_app.sections.course.class_screen import class_answers
-from viz_app.sections.course.hints import hints
-from viz_app.sections.course.live_situation import live_situation
-from viz_app.sections.course.strip_header import strip_header
-from viz_app.sections.course.target import highlight
+from viz_app.sections.course.class_room import class_answers, note_in_class
 from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services.listing import Listed
+from viz_app.services import loading, results
+from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.boundary import boundary
+from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES
+from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.navigation import PAGES, page_link
+from viz_app.widgets.presenter_mode import presenting
+from viz_app.widgets.search_picker import typed_translation
 
-__all__ = ["LessonStrip", "lesson_strip"]
+__all__ = ["lesson_strip"]
 
+BUTTONS = (N_("Hint"), N_("Another hint"), N_("Show me"))
+KEY = re.compile(r"[\w-]+", re.ASCII)
 MARKS = {
     "right": N_(":material/check_circle: **Right.**"),
     "wrong": N_(":material/cancel: **Not so.**"),
@@ -40,6 +58,146 @@ MARKS = {
     "done": N_(":material/task_alt: **Already done.**"),  # on a page that the visitor has changed since
 }
 MOST_NAME = 80  # characters of a name from a link
+
+
+def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
+    """What the page of a step shows now; None without a text or without a checkpoint that can be used.
+
+    Args:
+        step: The open step. Its text counts until the page has shown a text field.
+        listed: All checkpoints.
+    """
+    key, kept = chosen_key(listed), choices()
+    text = str(kept.chosen.get("text", kept.settled.get("text", step.choices.get("text", ""))))
+    if key is None or not text.strip():
+        return None
+    return Situation(
+        key=key,
+        text=text,
+        forced=forced_now(key),
+        intervention=intervention_now(key),
+        choices=dict(step.choices) | kept.in_link(),
+    )
+
+
+def forced_now(key: CheckpointKey) -> Forced:
+    config = loading.config_of(key)
+    if typed := typed_translation(config):
+        return results.tokens_to_force(key, typed)
+    forced = choices().chosen.get("forced", ())
+    if config.task != "translation" or not isinstance(forced, tuple):
+        return ()
+    sizes = require_writing(loading.translator(key)).config
+    return tuple((at, token) for at, token in forced if token < sizes.target_vocab_size and at < sizes.max_length)
+
+
+def intervention_now(key: CheckpointKey) -> Intervention:
+    chosen = choices().chosen.get("intervention")
+    return chosen.within(all_heads(loading.loaded(key).model)) if isinstance(chosen, Intervention) else Intervention()
+
+
+def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hidden: bool) -> None:
+    """Draw the first line of a strip: page, lesson and step, how far the visitor is, and the buttons for the way.
+
+    The page of this name may be hidden until there is an answer.
+    """
+    with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(
+            title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
+        )
+        with st.container(key="lesson_way", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            way(lesson, step, hidden=hidden, hints=len(texts.steps[step.name].hints))
+
+
+def title(page: str, lesson: str, step: str) -> str:
+    shown = t("{lesson}: {step}", lesson=lesson, step=step)
+    return f'<h1 class="hl-heading hl-lesson">{escape(page)} <span>{escape(shown)}</span></h1>'
+
+
+def dots(lesson: Lesson, step: Step) -> str:
+    """One dot for each step: open, answered or right. The dot of the open step has a ring."""
+    progress, number = lesson_visit().progress, lesson.steps.index(step) + 1
+    marks = "".join(dot(one, progress.get(lesson.link(one)), here=one is step) for one in lesson.steps)
+    right = sum(record.right for one in lesson.steps if (record := progress.get(lesson.link(one))))
+    spoken = t(
+        "Step {number} of {all}. Steps with a right answer: {right}.", number=number, all=len(lesson.steps), right=right
+    )
+    return f'<div class="hl-dots" role="img" aria-label="{escape(spoken, quote=True)}">{marks}</div>'
+
+
+def dot(step: Step, record: Record | None, *, here: bool) -> str:
+    state = "open" if record is None else "right" if record.right else "answered"
+    return f'<i class="{" ".join([state, *["here"] * here, *["puzzle"] * step.puzzle])}"></i>'
+
+
+def way(lesson: Lesson, step: Step, *, hidden: bool, hints: int) -> None:
+    """Back, next, reset and leave. While a teacher presents, "Next" first shows a hidden page, then the answer.
+
+    The keys of a presenter press `lesson_next`. "Finish" has another name, so one press too many ends no lesson.
+    """
+    back, after = lesson.after(step, -1), lesson.after(step)
+    unanswered = presenting() and hints and lesson_visit().shown.get(lesson.link(step), "page") == "page"
+    if not unchanged(step, choices()):
+        st.button(
+            t("Reset this step"),
+            icon=":material/restart_alt:",
+            type="tertiary",
+            key="lesson_reset",
+            on_click=reset_step,
+        )
+    st.button(
+        tp("lesson", "Back"),
+        key="lesson_back",
+        disabled=back is None,
+        on_click=begin_step,
+        args=(lesson.link(back) if back else "",),
+    )
+    if hidden and presenting():
+        st.button(tp("lesson", "Show"), key="lesson_next", type="primary", on_click=reveal_step)
+    elif unanswered:
+        most = hints if step.puzzle else 0
+        st.button(t("Show the answer"), key="lesson_next", type="primary", on_click=show_answer, args=(most,))
+    elif after:
+        st.button(
+            tp("lesson", "Next"), key="lesson_next", type="primary", on_click=begin_step, args=(lesson.link(after),)
+        )
+    else:
+        st.button(t("Finish"), key="lesson_finish", type="primary", on_click=finish_lesson, args=(lesson.name,))
+    st.button(
+        t("Leave the lesson"), key="lesson_leave", type="tertiary", icon=":material/close:", on_click=leave_lesson
+    )
+
+
+def hints(name: str, text: StepText, *, needed: bool) -> None:
+    """Draw the hints that the visitor has asked for, and a button for the next one while it is needed."""
+    given = lesson_visit().hints.get(name, 0)
+    for hint in text.hints[:given]:
+        st.markdown(f":material/lightbulb: {hint}")
+    if needed and given < len(text.hints):
+        st.button(
+            t(BUTTONS[given]),
+            key="lesson_hint",
+            type="tertiary",
+            icon=":material/lightbulb:",
+            on_click=give_hint,
+            args=(len(text.hints),),
+        )
+
+
+def highlight(name: str, target: str, *, shown: str) -> None:
+    """Draw a frame around what the step is about. It lies outside the element, so nothing moves.
+
+    Args:
+        name: The name of the step in links.
+        target: The key of the element; "" for no frame.
+        shown: What has appeared of the step. The page scrolls again when it changes.
+    """
+    scroll_to_target(name, target, shown=shown)
+    if KEY.fullmatch(target):
+        st.html(
+            f"<style>.st-key-{target}{{outline:3px dashed #c2410c;outline:3px dashed light-dark(#c2410c,#ff8f52);"
+            "outline-offset:3px;border-radius:6px}</style>"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +221,7 @@ class LessonStrip:
     here: bool
 
     def judge(self, listed: Sequence[Listed]) -> None:
-        """After the page: compare the answer with the run, and show the outcome.
-
-        Args:
-            listed: All checkpoints.
-        """
+        """After the page: compare the answer with the run, and show the outcome."""
         name, visit = self.lesson.link(self.step), lesson_visit()
         record, shown = visit.progress.get(name), visit.shown.get(name)
         if not (self.here and self.shows_page):
@@ -120,13 +274,14 @@ class LessonStrip:
 
 
 def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
-    """Before the page: draw the strip of the open step; None without a lesson.
-
-    Args:
-        page: The name of the page.
-        listed: All checkpoints.
-    """
-    note_unknown_step()
+    """Before the page of this name: draw the strip of the open step; None without a lesson."""
+    if unknown := unknown_step():
+        st.warning(
+            t(
+                "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
+                name=plain(unknown[:MOST_NAME]),
+            )
+        )
     opened = opened_step()
     if opened is None:
         return None
@@ -139,13 +294,15 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     with st.container(key="lesson_strip"):
         strip_header(lesson, step, texts, page=page, hidden=not shows_page)
         if not here:
-            elsewhere(step)
+            title_of_page = t(PAGES[step.page].title)
+            way_back = t("This step is on the page {page}. Open it.", page=title_of_page)
+            page_link(step.page, way_back, icon=":material/arrow_back:")
             return LessonStrip(lesson=lesson, step=step, text=text, outcome=st.container(), shows_page=True, here=False)
         left, right = st.columns([1.1, 1], gap="medium")
         with left:
             st.markdown(text.text)
-            if shows_page:  # a source can give the answer away
-                source(text)
+            if shows_page and text.source:  # a source can give the answer away
+                st.caption(t("Source: {source}", source=text.source))
         with right, st.container():
             own = visit.shown.get(name) == "own"  # who presents may have answered before the class
             question(name, step, text, record if own else None, listed)
@@ -160,28 +317,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     return LessonStrip(lesson=lesson, step=step, text=text, outcome=outcome, shows_page=shows_page, here=True)
 
 
-def note_unknown_step() -> None:
-    if name := unknown_step():
-        st.warning(
-            t(
-                "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
-                name=plain(name[:MOST_NAME]),
-            )
-        )
-
-
 def question(name: str, step: Step, text: StepText, record: Record | None, listed: Sequence[Listed]) -> None:
     st.markdown(f"**{text.question.replace('**', '')}**")
     with boundary(N_("The question could not be shown.")):
         answer_control(name, step, text, record.answer if record else None, lambda: live_situation(step, listed))
-
-
-def elsewhere(step: Step) -> None:
-    """On another page: the way back to the page of the step."""
-    title = t(PAGES[step.page].title)
-    page_link(step.page, t("This step is on the page {page}. Open it.", page=title), icon=":material/arrow_back:")
-
-
-def source(text: StepText) -> None:
-    if text.source:
-        st.caption(t("Source: {source}", source=text.source))

@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import isfinite
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from model.analysis.importance import all_heads
@@ -10,34 +14,271 @@ from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.inference.run import Run
+from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text
-from viz_app.components.elements.switches import head_switches
+from viz_app.components.elements.switches import HeadFace, head_switches
 from viz_app.components.page_parts import announce
-from viz_app.content.translation import N_, t
+from viz_app.content.numbers import decimal, sentences
+from viz_app.content.plain import plain, visible
+from viz_app.content.translation import N_, t, worded
+from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 from viz_app.sections.heads import intervention_choice
-from viz_app.sections.heads.before_and_after import before_and_after
-from viz_app.sections.heads.head_effects import faces
-from viz_app.sections.heads.intervention_choice import head_states, intervention_now, spoken_changes
-from viz_app.sections.heads.measured_effects import effects_of, wait_for_effects
-from viz_app.sections.heads.painted_weight import paint_weight
-from viz_app.services import loading, long_analyses, results
+from viz_app.sections.heads.intervention_choice import (
+    head_name,
+    head_states,
+    intervention_now,
+    paint_weight,
+    spoken_changes,
+)
+from viz_app.server.server_state import JOBS
+from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
-from viz_app.widgets.long_work import requested, wait_for
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.long_work import duration_text, requested, wait_for
+from viz_app.widgets.marked_text import compared
 
-__all__ = ["ablation_board"]
+__all__ = ["CLICKS", "ablation_board"]
 
+LOG_PROBABILITIES = {
+    "translation": N_(
+        "The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
+        "nats)."
+    ),
+    "continuation": N_(
+        "The continuation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
+        "nats)."
+    ),
+}
+MEANINGS = {  # what changes → the colours, the sign
+    "text": (
+        N_("**Blue: without this head, the text of the model is less likely. Red: it is more likely.**"),
+        N_("The sign ≠ marks heads that change the text when they alone are silenced: {n} of {all}."),
+    ),
+    "class": (
+        N_("**Blue: without this head, the class of the model is less likely. Red: it is more likely.**"),
+        N_("The sign ≠ marks heads that change the class when they alone are silenced: {n} of {all}."),
+    ),
+}
+LOG_PROBABILITY = (
+    N_("The log-probability changes by up to {change} nats."),
+    N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability most."),
+)
+MEASURES = {  # task → how much the measure changes, the head that lowers it most
+    "translation": LOG_PROBABILITY,
+    "continuation": LOG_PROBABILITY,
+    "reading": (
+        N_("The log-probability of the guessed words changes by up to {change} nats."),
+        N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability of the guessed words most."),
+    ),
+    "classification": (
+        N_("The log-odds change by up to {change} nats."),
+        N_("{head}. Of all heads with the sign ≠, this head lowers the log-odds of the class most."),
+    ),
+}
+MOST_SECONDS = 3.0  # of a measurement without a job
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
+
+
+def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
+    """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone."""
+    before, after = results.result_of(key, trained), results.result_of(key, changed)
+    if before.text:
+        st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
+    else:
+        mask = getattr(loading.config_of(key).tokenizer, "mask", "")
+        st.info(
+            t("This model writes nothing. The map below shows the effect of your changes.")
+            if mask
+            else t("An encoder without an output layer writes nothing. The map below shows the effect of your changes.")
+        )
+        if mask:
+            st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
+    if loading.config_of(key).task == "classification":
+        class_before_and_after(key, trained, changed)
+    if before.written:
+        old = before.log_prob
+        same = tuple((position, token.id) for position, token in enumerate(before.written))
+        rescored = Run(text=changed.text, forced=same, changes=changed.changes)
+        new = results.log_prob_of(key, rescored) if changed.changes else old
+        sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
+        st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
+
+
+def class_before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
+    """How likely the class as trained is before and after the changes."""
+    label = results.result_of(key, trained).text
+    before, after = (results.classification_of(key, run).probabilities[label] for run in (trained, changed))
+    old, new = (results.log_odds_of_label(key, run, label) for run in (trained, changed))
+    st.caption(
+        t(
+            "The model as trained gives “{label}” the probability {before} (log-odds {old}). The changed model gives "
+            "it {after} (log-odds {new}: {change} nats).",
+            label=plain(visible(label)),
+            before=f"{before:.3f}",
+            old=f"{old:.2f}",
+            after=f"{after:.3f}",
+            new=f"{new:.2f}",
+            change=f"{new - old:+.2f}",
+        )
+    )
+
+
+def largest_change(effects: SilencingEffects) -> float:
+    """Over all heads, up or down, in nats; the ends of the colour scale."""
+    return max(float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0)) for grid in effects.changes.values())
+
+
+def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
+    """Kind → (L, H): the colours of a head's button, and the effect of silencing it in words."""
+    bound = max(largest_change(effects), 1e-6)
+    colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
+
+    def face(change: float, position: int) -> HeadFace:
+        if not isfinite(change):
+            return HeadFace(colour=NOT_A_NUMBER, ink=ink(NOT_A_NUMBER), note=t("not a number"), decides=position >= 0)
+        colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
+        note = (
+            t("{change} nats when silenced; token {n} changes", change=f"{change:+.3f}", n=position + 1)
+            if position >= 0
+            else t("{change} nats when silenced", change=f"{change:+.3f}")
+        )
+        return HeadFace(colour=colour, ink=ink(colour), note=note, decides=position >= 0)
+
+    return {
+        kind: [
+            [face(float(change), int(position)) for change, position in zip(changes, positions, strict=True)]
+            for changes, positions in zip(grid, effects.positions[kind], strict=True)
+        ]
+        for kind, grid in effects.changes.items()
+    }
+
+
+def effects_sentence(effects: SilencingEffects, task: str) -> str:
+    """The meaning of the board's colours, and the number of heads that change the result when silenced alone."""
+    colours, sign = MEANINGS["class" if task == "classification" else "text"]
+    positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
+    return sentences(
+        [
+            t(colours),
+            t(MEASURES[task][0], change=decimal(largest_change(effects), digits=2)),
+            t(sign, n=int((positions >= 0).sum()), all=len(positions)),
+        ]
+    )
+
+
+def decisive_head(effects: SilencingEffects) -> Head | None:
+    """Of the heads that change the text alone, the one that lowers its log-probability most; None without any."""
+    candidates = [
+        (float(grid[layer, head]), Head(kind, layer, head))
+        for kind, grid in effects.changes.items()
+        for layer, head in np.argwhere((effects.positions[kind] >= 0) & np.isfinite(grid)).tolist()
+    ]
+    return min(candidates)[1] if candidates else None
+
+
+def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataFrame:
+    """One row per head, the largest fall of the log-probability first. `written` has the tokens that can change."""
+    rows = []
+    for kind, grid in effects.changes.items():
+        for layer, head in np.ndindex(*grid.shape):
+            position = int(effects.positions[kind][layer, head])
+            rows.append(
+                {
+                    t("attention"): t(KINDS[kind].title),
+                    t("layer"): layer + 1,
+                    t("head"): head + 1,
+                    t("change (nats)"): float(grid[layer, head]),
+                    t("first token that changes"): written[position] if position >= 0 else "",
+                }
+            )
+    return pd.DataFrame(rows).sort_values(t("change (nats)"), ignore_index=True)
+
+
+def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, bool]:
+    """Draw the sentence about the effect of each head, or say why there is none.
+
+    The effects are measured at once where it is quick, else in a job that the visitor starts.
+
+    Returns:
+        The effects, or None; and whether this visitor waits for a job that measures them.
+    """
+    text = run.text
+    if run != run.usual:
+        st.caption(t("The effect of each head is measured only for greedy search without forced words."))
+        return None, False
+    if reason := analyses.why_no_effects(key, text):
+        st.caption(sentences([t("The effect of each head is not measured here."), plain(worded(reason))]))
+        return None, False
+    seconds = analyses.seconds_of_effects(key, text)
+    known = long_analyses.known_effects_of(key, text)
+    effects = analyses.head_effects_of(key, text) if seconds <= MOST_SECONDS else known
+    if effects is None:
+        return None, requests_effects(key, text, seconds)
+    summary(effects, results.result_of(key, run), loading.config_of(key).task)
+    return effects, False
+
+
+def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
+    """Offer to measure the effects in a job, with the time that it takes; whether this visitor waits for it."""
+    if seconds > JOBS.lanes["effects"].seconds:
+        st.caption(
+            t(
+                "The effect of each head is not measured here. {checkpoint} would need {time} with this text. Shorten "
+                "the text.",
+                checkpoint=plain(key.name),
+                time=duration_text(seconds),
+            )
+        )
+        return False
+    subject, _ = long_analyses.effects_work(key, text)
+    if requested(subject):
+        return True
+    meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
+    meaning.caption(
+        t(
+            "The effect of each head is not measured yet. {checkpoint} needs {time} with this text.",
+            checkpoint=plain(key.name),
+            time=duration_text(seconds),
+        )
+    )
+    return action.button(t("Measure each head"), icon=":material/play_arrow:", key="measure_effects", width="stretch")
+
+
+def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
+    """The effect of each head in a sentence and as a table; and a button for the decisive head."""
+    meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
+    meaning.markdown(effects_sentence(effects, task))
+    if head := decisive_head(effects):
+        action.button(
+            t("Silence the decisive head"),
+            on_click=intervention_choice.silence,
+            args=(head,),
+            width="stretch",
+            help=t(MEASURES[task][1], head=head_name(head)),
+        )
+    with table:
+        numbers(
+            {"": partial(effects_table, effects, changing_tokens(before, task))},
+            summary=t("Each row silences one head."),
+            key="head_board",
+            alt=t("What changes when each head is silenced"),
+        )
+
+
+def changing_tokens(before: Translation, task: str) -> list[str]:
+    """The tokens that can change first, by their position."""
+    if task == "classification":
+        return [before.text]
+    return [token.label for token in before.written or before.source]
 
 
 def ablation_board(key: CheckpointKey, run: Run) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on.
 
-    Args:
-        key: The key of the checkpoint.
-        run: The run as trained. Only the changes are added to it.
+    Only the changes are added to the run as trained.
     """
     heads = all_heads(loading.loaded(key).model)
     task = loading.config_of(key).task
@@ -64,7 +305,9 @@ def ablation_board(key: CheckpointKey, run: Run) -> None:
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            wait_for_effects(key, run.text)
+            subject, work = long_analyses.effects_work(key, run.text)
+            if wait_for(subject, work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
+                st.rerun()
 
 
 def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Intervention, *, can_search: bool) -> bool:

@@ -27,14 +27,12 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
-from viz_app.widgets.cleaning_note import note_cleaning
-from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.second_text import note_shared_second_text
-from viz_app.widgets.text_notes import length_remedy
+from viz_app.widgets.text_field import note_shared_second_text
+from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
 __all__ = ["head_patching"]
 
@@ -89,12 +87,7 @@ class Runs:
 
 
 def head_patching(key: CheckpointKey, text: Text) -> None:
-    """Ask for the donor sentence, and draw how much closer each head brings the receiver to the donor's token.
-
-    Args:
-        key: The key of the checkpoint.
-        text: The receiver.
-    """
+    """Ask for the donor of this receiver, and draw how much closer each head brings it to the donor's token."""
     typed = donor_field(loading.config_of(key), texts_of(text)[0])
     if not typed.strip():
         st.info(t("Type a donor sentence."))
@@ -115,13 +108,24 @@ def head_patching(key: CheckpointKey, text: Text) -> None:
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
     patched_translation(runs, analyses.patched_translation_of(key, donor, text, head), head)
-    how_it_is_computed()
+    explanation(
+        t("How it is computed"),
+        t(
+            "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
+            "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's "
+            "result. Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is "
+            "computed for three runs: the donor's, the receiver's, and the receiver's with the output of one head "
+            "replaced by its output in the donor's run."
+        ),
+        r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
+        r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
+    )
 
 
 def donor_field(config: AnyConfig, text: str) -> str:
     demonstration = demonstration_for(config)
-    usual = demonstration.donor if text == demonstration.receiver else other_donor(config, text)
-    settle("giver", usual)
+    typed_by_visitor = text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
+    settle("giver", demonstration.donor if text == demonstration.receiver else typed_by_visitor)
     donor = st.text_input(
         t("Donor sentence; change one word of the sentence above"),
         key="giver",
@@ -132,21 +136,13 @@ def donor_field(config: AnyConfig, text: str) -> str:
     return donor or ""
 
 
-def other_donor(config: AnyConfig, text: str) -> str:
-    """The first donor for a text that a visitor typed."""
-    return text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
-
-
 def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
     """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
     task = loading.config_of(key).task
     runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
-        st.html(
-            compared(
-                [(t("receiver"), receiver_run.text), (t("donor"), donor_run.text)], languages=languages(receiver_run)
-            )
-        )
+        both = [(t("receiver"), receiver_run.text), (t("donor"), donor_run.text)]
+        st.html(compared(both, languages=receiver_run.languages[1:]))
     # The continuation after the first word that differs is not read again.
     read = [run.read[: run.prompt_length + 1] if task == "continuation" else run.written for run in runs]
     lengths = [max(len(run.source), len(tokens)) for run, tokens in zip(runs, read, strict=True)]
@@ -176,11 +172,6 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
         st.info(t(SAME_RESULTS[task]))
         return None
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
-
-
-def languages(run: Translation) -> tuple[str, ...]:
-    """The language of what the model writes."""
-    return run.languages[1:]
 
 
 def every_head(runs: Runs, closeness: PatchingEffects) -> None:
@@ -262,19 +253,4 @@ def patched_translation(runs: Runs, patched: Translation, head: Head) -> None:
         t("{head}, patched at every position.", head=head_name(head)),
     )
     texts = [(t("receiver"), runs.receiver.text), (t("with the patched head"), patched.text)]
-    st.html(compared(texts, languages=languages(runs.receiver)))
-
-
-def how_it_is_computed() -> None:
-    explanation(
-        t("How it is computed"),
-        t(
-            "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
-            "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's "
-            "result. Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is "
-            "computed for three runs: the donor's, the receiver's, and the receiver's with the output of one head "
-            "replaced by its output in the donor's run."
-        ),
-        r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
-        r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
-    )
+    st.html(compared(texts, languages=runs.receiver.languages[1:]))

@@ -1,26 +1,46 @@
-"""The changes that a visitor makes to the model, and the callbacks that make them.
+"""The changes that a visitor makes to the heads, the callbacks that make them, and the text on which the model runs.
 
 Streamlit keeps callbacks as long as the session. So they are functions of the session only, not of a page.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from model.config.kinds import KINDS
+from model.inference.opening import AnyConfig
+from model.inference.run import Run
+from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
+from model.text.pair import Text, texts_of
+from viz_app.components.attention_view import view
+from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.session.choices import set_choice
+from viz_app.figures.attention import clickable_map
+from viz_app.sections.sentiment import ask_for_review
+from viz_app.services import loading
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import set_choice, settle_number
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
+from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import choose_window
+from viz_app.widgets.text_field import require_run, require_text
 
 __all__ = [
     "clear_changes",
-    "clear_paint",
     "head_name",
     "head_states",
     "intervention_now",
-    "paint_cell",
+    "paint_weight",
+    "require_receiver",
+    "require_run_or_review",
     "silence",
     "silence_all",
     "spoken_changes",
@@ -29,6 +49,38 @@ __all__ = [
 ]
 
 MAX_NAMED = 6  # heads; of more, only their number is read aloud
+
+
+def require_run_or_review(key: CheckpointKey) -> Run:
+    """The run whose heads are changed.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    config = loading.config_of(key)
+    opening = demonstration_for(config).heads
+    if config.task == "classification":
+        return Run(text=require_review(config, opening))
+    return require_run(key, opening=opening)
+
+
+def require_receiver(config: AnyConfig) -> Text:
+    """The text whose run gets a head of another run.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    opening = demonstration_for(config).receiver
+    return require_review(config, opening) if config.task == "classification" else require_text(config, opening=opening)
+
+
+def require_review(config: AnyConfig, opening: str) -> Text:
+    text = ask_for_review(config, height=80, opening=opening)
+    review, _ = texts_of(text)
+    if not review.strip():
+        end_page(t("Type a review above."))
+    add_fact(t("Review"), review)
+    return text
 
 
 def intervention_now() -> Intervention:
@@ -110,3 +162,86 @@ def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[st
             rows.append([])
         rows[-1].append("off" if head in intervention.ablated else "uniform" if head in intervention.uniform else "on")
     return states
+
+
+def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
+    """Ask for a head, a weight and a cell of the head's map, after these changes."""
+    section(
+        t("Paint a weight"),
+        t(
+            "Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your "
+            "changes."
+        ),
+    )
+    *columns, slider, clear = picker_columns("kind", "head", "slider", "button")
+    head = Head(*pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds}))
+    settle_number("painted_weight", 1.0, 0.0, 1.0)
+    slider.slider(t("New weight"), 0.0, 1.0, step=0.05, key="painted_weight")
+    clear.button(
+        t("Clear paint"),
+        help=t("Remove all painted weights."),
+        disabled=not intervention.painted,
+        on_click=clear_paint,
+        width="stretch",
+    )
+    shown = view(after, head.kind, merge=False, hide_special=False)
+    weights = np.asarray(shown.maps[head.layer, head.head])
+    window = choose_window(weights, shown.axes)
+    draw(
+        clickable_map(
+            window.of(weights),
+            window.of_axes(shown.axes),
+            window.of(shown.allowed[head.layer]),
+            first=window.starts,
+            height=380,
+        ),
+        key="paint_map",
+        fills=True,
+        on_select=partial(paint_cell, head),
+        alt=t(
+            "Attention weights of layer {layer}, head {head}; choose a cell to paint it",
+            layer=head.layer + 1,
+            head=head.head + 1,
+        ),
+    )
+    painted_cells(intervention, after)
+
+
+def painted_cells(intervention: Intervention, after: Translation) -> None:
+    """List the painted cells: one line for those with an effect, and one line with the reason for each other cell."""
+    painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
+    reasons = {cell: why_without_effect(cell, after) for cell in painted}
+    if effective := [cell_name(cell) for cell, reason in reasons.items() if not reason]:
+        st.caption(t("Painted: {cells}.", cells="; ".join(effective)))
+    for cell, reason in reasons.items():
+        if reason:
+            st.caption(t("Painted without effect: {cell}. {reason}", cell=cell_name(cell), reason=reason))
+
+
+def cell_name(cell: PaintedCell) -> str:
+    return t(
+        "{head}, row {row}, column {column}: {weight}",
+        head=head_name(cell.head),
+        row=cell.query + 1,
+        column=cell.key + 1,
+        weight=f"{cell.weight:g}",
+    )
+
+
+def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
+    """A sentence: why a painted cell changes nothing in this translation. Empty where it has its weight."""
+    maps = translation.maps[cell.head.kind]
+    queries, keys = maps.shape[2:]
+    if cell.query >= queries or cell.key >= keys:
+        return t("This map has {rows} rows and {columns} columns.", rows=queries, columns=keys)
+    if not translation.mask_of(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
+        return t("This cell is masked.")
+    weight = cell.weight_in(maps) or 0.0
+    if abs(weight - cell.weight) < 1e-6:
+        return ""
+    # Heads are silenced after they are painted.
+    return (
+        t("Its row has only one key, and this key keeps all the weight.")
+        if weight > cell.weight
+        else t("Its head is silenced.")
+    )

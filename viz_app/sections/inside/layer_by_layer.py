@@ -1,6 +1,7 @@
 """Layer by layer: the way of one token through a layer. Each station has a formula, its code and its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,20 +16,73 @@ from model.network.protocols import Sizes
 from viz_app.components.elements.derivation import derivation
 from viz_app.components.elements.diagrams import architecture_map
 from viz_app.content.plain import visible
-from viz_app.content.translation import t, tp, worded
+from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
-from viz_app.sections.inside.token_choice import TokenInLayer, ask_for_token
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import set_choice
+from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.headings import section
 
-__all__ = ["draw_path", "layer_by_layer"]
+__all__ = ["layer_by_layer"]
 
+STACKS = {"encoder": N_("Encoder"), "decoder": N_("Decoder")}
 ROUNDING = 1e-3  # of the largest number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenInLayer:
+    """The token and the layer to follow."""
+
+    stack: str  # one of `STACKS`
+    layer: int  # from 0
+    position: int  # from 0
+    token: str
+    with_code: bool  # also show the code and the numbers of every step
+
+    @property
+    def title(self) -> str:
+        return t("{stack}, layer {n}, “{token}”", stack=t(STACKS[self.stack]), n=self.layer + 1, token=self.token)
+
+
+def ask_for_token(tokens: Mapping[str, Sequence[str]], sizes: Sizes) -> TokenInLayer:
+    """Ask for the stack, the layer, the token, and whether code is shown.
+
+    Args:
+        tokens: Stack → the tokens that it reads.
+        sizes: Of the model.
+    """
+    stacks, layers, places, switch = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
+    offered = [stack for stack in STACKS if sizes.num_layers(stack)]
+    settle("stack", offered[-1], offered)
+    with stacks:
+        stack = st.segmented_control(
+            t("Stack"), offered, format_func=lambda one: t(STACKS[one]), required=True, key="stack"
+        )
+    stack = stack or offered[-1]
+    layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
+    settle("station_layer", layer_numbers[-1], layer_numbers)
+    layer = layers.selectbox(t("Layer"), layer_numbers, key="station_layer")
+    read = tokens[stack]
+    positions = list(range(1, len(read) + 1))
+    settle("station_place", min(2, positions[-1]), positions)
+    position = places.selectbox(
+        t("Token that is read"),
+        positions,
+        format_func=["", *(f"{i} · {token}" for i, token in enumerate(read, start=1))].__getitem__,
+        key="station_place",
+    )
+    settle("station_code", False)
+    with_code = switch.toggle(
+        t("Code and numbers"),
+        key="station_code",
+        help=t("Show the code of each step and the numbers that it computes."),
+    )
+    return TokenInLayer(
+        stack=stack, layer=layer - 1, position=position - 1, token=read[position - 1], with_code=with_code
+    )
 
 
 def layer_by_layer(key: CheckpointKey, run: Run) -> None:
@@ -37,11 +91,6 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     tokens = {"encoder": translation.source, "decoder": translation.read}
     chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
     stations, prediction = analyses.stations_of(key, run, chosen.stack, chosen.layer, chosen.position)
-    draw_path(stations, prediction, chosen, sizes)
-
-
-def draw_path(stations: Sequence[Station], prediction: Prediction | None, chosen: TokenInLayer, sizes: Sizes) -> None:
-    """Draw the stations of a token, one below the other, and what the model predicts after the last one."""
     # The drawing needs its full width for words of 14 pixels.
     vectors = st.container(key="overview")
     if isinstance(sizes, ModelConfig):

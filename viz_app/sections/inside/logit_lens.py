@@ -17,8 +17,7 @@ from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.explanation import explanation
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import explanation, section
 
 __all__ = ["early_predictions"]
 

@@ -1,6 +1,10 @@
-"""One head taken apart: one query, from its vector to the output of the layer."""
+"""One head taken apart: one query, from its vector to the output of the layer, with formulas and numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from model.analysis.anatomy import Anatomy, Derivation, derive
@@ -8,19 +12,15 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.run import Run
 from model.inference.tokens import Token
-from viz_app.content.numbers import joined
-from viz_app.content.plain import plain
+from viz_app.content.numbers import decimal, joined, sentences
+from viz_app.content.plain import plain, visible
 from viz_app.content.translation import t, worded
-from viz_app.sections.inside.head_steps import (
-    ChosenQuery,
-    draw_head_output,
-    draw_layer_output,
-    draw_queries_and_keys,
-    draw_weights,
-)
+from viz_app.figures import vectors
+from viz_app.figures.style import Axes
 from viz_app.services import head_analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
+from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.map_window import choose_keys
@@ -28,6 +28,8 @@ from viz_app.widgets.map_window import choose_keys
 __all__ = ["one_head"]
 
 ROUNDING = 1e-2  # of the largest head output; a norm or a gate loses more than a product, and half precision less
+HEIGHT = 300
+MAX_ROWS = 10  # of the table, before it scrolls
 
 
 def one_head(key: CheckpointKey, run: Run) -> None:
@@ -136,3 +138,204 @@ def compare_with_model(derivation: Derivation, anatomy: Anatomy, *, what_if: boo
             ),
             icon=":material/error:",
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenQuery:
+    """One query of one head, as the model computed it and as this page derives it again."""
+
+    anatomy: Anatomy
+    derivation: Derivation
+    head: int
+    query: int
+    query_token: str
+    key_tokens: Sequence[str]
+    scale: bool  # divide the scores by √d_k
+    temperature: float
+    shown: slice  # the keys that the pictures show
+
+    def axes(self, dimensions: int) -> Axes:
+        return Axes(
+            queries=self.key_tokens[self.shown],
+            keys=[str(i) for i in range(dimensions)],
+            query_title=t("key token"),
+            key_title=t("dimension"),
+        )
+
+
+def draw_queries_and_keys(chosen: ChosenQuery) -> None:
+    """Step 1: draw the query, the keys, and their products number by number."""
+    queries, keys = chosen.anatomy.queries[chosen.head], chosen.anatomy.keys[chosen.head]  # (T, K), (S, K)
+    width = queries.shape[-1]
+    section(
+        f"1. {t('Queries and keys')}",
+        t(
+            "Left: the query of “{token}” (top row) and the keys of the tokens, {n} numbers each. Right: their "
+            "product, number by number. It is red where both numbers have the same sign.",
+            token=visible(chosen.query_token),
+            n=width,
+        ),
+    )
+    if chosen.anatomy.sharing > 1:
+        first = chosen.head - chosen.head % chosen.anatomy.sharing + 1
+        st.caption(
+            t(
+                "Heads {first} to {last} share these keys and values. Each has its own queries.",
+                first=first,
+                last=first + chosen.anatomy.sharing - 1,
+            )
+        )
+    with st.container(horizontal=True):
+        st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
+    left, right = st.columns(2)
+    with left:
+        draw(
+            vectors.query_and_keys(queries[chosen.query], keys[chosen.shown], chosen.axes(width), height=HEIGHT),
+            key="query_keys",
+            alt=t("Heatmap of the query vector above the key vectors"),
+        )
+    with right:
+        draw(
+            vectors.rows(
+                chosen.derivation.products[chosen.shown], chosen.axes(width), unit=t("q·k, elementwise"), height=HEIGHT
+            ),
+            key="products",
+            alt=t("Heatmap of the elementwise products of the query with every key"),
+        )
+
+
+def draw_weights(chosen: ChosenQuery) -> None:
+    """Step 2: show how the products become attention weights, one row for each key."""
+    anatomy, derivation = chosen.anatomy, chosen.derivation
+    st.latex(weights_formula(chosen))
+    columns, weight, models = score_columns(chosen), t("weight α"), t("the model's own")
+    st.dataframe(
+        pd.DataFrame(
+            {
+                t("key"): chosen.key_tokens,
+                "q·k": derivation.dots,
+                **columns,
+                t("after the mask"): [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
+                weight: derivation.weights,
+                models: anatomy.weights[chosen.head, chosen.query],
+            }
+        ),
+        hide_index=True,
+        height=38 + 35 * min(len(chosen.key_tokens), MAX_ROWS),
+        alt=t("Table of products, scaled scores, masked scores and weights for every key"),
+        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, models)}
+        | {weight: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
+    )
+    if derivation.sink is not None:
+        st.caption(
+            t(
+                "The weights of this row sum to {sum} and not to 1. The sink of this head has the other {rest}. It is "
+                "one more score in the softmax, without a value.",
+                sum=decimal(1 - derivation.sink, digits=3),
+                rest=decimal(derivation.sink, digits=3),
+            )
+        )
+    if len(chosen.key_tokens) > MAX_ROWS:
+        st.caption(
+            t(
+                "The table shows {n} of {all} keys at a time. Scroll it to see the others.",
+                n=MAX_ROWS,
+                all=len(chosen.key_tokens),
+            )
+        )
+
+
+def weights_formula(chosen: ChosenQuery) -> str:
+    """From the products to the weights, in LaTeX."""
+    anatomy, temperature = chosen.anatomy, chosen.temperature
+    changed = anatomy.cap is not None or anatomy.distances is not None
+    root = r"\sqrt{d_k}" if chosen.scale and anatomy.scaling != 1 else "1"
+    heat = rf"\cdot {temperature:g}" if temperature != 1 else ""
+    score = rf"\frac{{s_j}}{{{root}{'' if changed else heat}}}"
+    if anatomy.cap is not None:
+        score = rf"{anatomy.cap:g}\tanh\left({score} / {anatomy.cap:g}\right)"
+    if anatomy.distances is not None:
+        score += r" + b_{\text{distance}}"
+    if changed and heat:
+        score = rf"\frac{{1}}{{{temperature:g}}}\left({score}\right)"
+    sink = r" + e^{\text{sink}}" if anatomy.sinks is not None else ""
+    softmax = rf"\alpha_j=\frac{{e^{{s_j}}}}{{\sum_i e^{{s_i}}{sink}}}"
+    return rf"s_j = q\cdot k_j\quad\to\quad {score}\quad\to\quad \text{{masked: }} -\infty\quad\to\quad {softmax}"
+
+
+def score_columns(chosen: ChosenQuery) -> dict[str, np.ndarray]:
+    """The steps from the products to the mask: the name of a column → its numbers, (S,)."""
+    anatomy, derivation = chosen.anatomy, chosen.derivation
+    divisor = 1 / anatomy.scaling if chosen.scale else 1.0
+    if derivation.capped is None and anatomy.distances is None:
+        return {f"÷ {divisor * chosen.temperature:.3g}": derivation.scores}
+    columns = {f"÷ {divisor:.3g}": derivation.scaled}
+    if derivation.capped is not None:
+        columns[t("limited to ±{limit}", limit=f"{anatomy.cap:g}")] = derivation.capped
+    heat = f"÷ {chosen.temperature:g}" if chosen.temperature != 1 else ""
+    if anatomy.distances is not None:
+        columns[", ".join(filter(None, (t("+ distance"), heat)))] = derivation.scores
+    elif heat:
+        columns[heat] = derivation.scores
+    return columns
+
+
+def draw_head_output(chosen: ChosenQuery) -> None:
+    """Step 3: draw the values, and the values times their weights above the sum."""
+    values = chosen.anatomy.values[chosen.head]  # (S, K)
+    axes = chosen.axes(values.shape[-1])
+    section(
+        f"3. {t('Values, weighted and summed')}",
+        t("Each value times its weight. The sum over all keys (bottom) is the head's output."),
+    )
+    st.latex(r"h = \sum_j \alpha_j\,v_j")
+    left, right = st.columns(2)
+    with left:
+        draw(
+            vectors.rows(values[chosen.shown], axes, unit=t("value"), height=HEIGHT),
+            key="values",
+            alt=t("Heatmap of the value vectors"),
+        )
+    with right:
+        draw(
+            vectors.sum_of_rows(
+                chosen.derivation.weighted_values[chosen.shown], chosen.derivation.head_output, axes, height=HEIGHT
+            ),
+            key="weighted_values",
+            alt=t("Heatmap of the weighted values above their sum"),
+        )
+
+
+def draw_layer_output(chosen: ChosenQuery) -> None:
+    """Step 4: draw the outputs of all heads, and the output of the layer."""
+    output = chosen.derivation.output
+    if output is None:
+        st.info(
+            plain(
+                sentences(
+                    [
+                        t("The last step, from the heads to the layer's output, is not shown."),
+                        worded(chosen.anatomy.no_mixing_reason),
+                    ]
+                )
+            )
+        )
+        return
+    heads, _, width = chosen.anatomy.values.shape
+    section(
+        f"4. {t('All heads together, then the output projection')}",
+        t(
+            "The outputs of {heads} heads form one vector of {heads} × {width} = {all} numbers (this head is framed). "
+            "A matrix turns it into the {n} numbers of the layer's output.",
+            heads=heads,
+            width=width,
+            all=heads * width,
+            n=len(output),
+        ),
+    )
+    st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
+    draw(
+        vectors.concatenation(chosen.derivation.concatenated, output, heads=heads, chosen=chosen.head, height=190),
+        key="concatenation",
+        alt=t("The outputs of all heads as one vector, and the output of the layer"),
+    )

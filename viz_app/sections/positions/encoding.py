@@ -1,21 +1,27 @@
-"""The positional encoding that the tabs show: the checkpoint's own, or the same formula with other settings."""
+"""The positional encoding, the checkpoint's own or one with other settings: its matrix, and its waves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from model.analysis.positions import wavelengths
+from model.analysis.statistics import cosine_similarity
 from model.checkpoints.checkpoint import CheckpointError
-from viz_app.content.numbers import decimal
+from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
+from viz_app.figures import positions
 from viz_app.services import position_tables
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import explanation, section
 
-__all__ = ["Encoding", "ask_for_encoding", "introduce", "require_table"]
+__all__ = ["Encoding", "ask_for_encoding", "introduce", "position_matrix", "position_waves", "require_table"]
 
 FloatArray = NDArray[np.float32]
 BASES = (10, 100, 1_000, 10_000, 100_000)
@@ -48,6 +54,36 @@ NO_FORMULA = {
     "learned": N_("A learned table has no formula and no wavelengths. The page shows what training produced."),
     "table": N_("The page knows no formula of this table. It shows the numbers that the checkpoint uses."),
 }
+FORMULAS = {  # kind → explanation, formula
+    "sinusoidal": (
+        N_(
+            "Even dimensions are sines, odd dimensions are cosines. Along the dimensions, the wavelength grows from 2π "
+            "to 2π · base (Vaswani et al. 2017, section 3.5)."
+        ),
+        r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
+        r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
+    ),
+    "rotary": (
+        N_(
+            "Each pair of numbers of a query or key at position p is rotated by the angle a, which is p times the rate "
+            "of the pair (Su et al. 2021, section 3.2.2). The matrix shows sin a and cos a. Sinusoids have the same "
+            "rates and so the same numbers. But here queries and keys are multiplied by them, and nothing is added to "
+            "the tokens."
+        ),
+        r"\begin{pmatrix}q'_{2i}\\ q'_{2i+1}\end{pmatrix}="
+        r"\begin{pmatrix}\cos a&-\sin a\\ \sin a&\cos a\end{pmatrix}"
+        r"\begin{pmatrix}q_{2i}\\ q_{2i+1}\end{pmatrix}\qquad a=\frac{p}{base^{2i/d_k}}",
+    ),
+}
+ROWS = {  # kind → caption
+    "rotary": N_(
+        "Each row holds the sine and the cosine of every pair's angle at one position. Red is positive, blue is "
+        "negative."
+    ),
+    "": N_("Each row is the vector of one position. Red is positive, blue is negative."),
+}
+DIGITS = 5  # of the binary counter
+MAX_NUMBERS = 32  # that five binary digits can count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +126,7 @@ def introduce(kind: str, *, max_length: int) -> None:
 
 
 def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
-    """Ask how many positions are shown and, if the encoding has a formula, for its width and its base.
-
-    Args:
-        own: The table of the checkpoint, (max_length, D).
-        kind: The kind of encoding, as the configuration names it.
-    """
+    """Ask how many positions of a table (max_length, D) are shown and, if it has a formula, for its width and base."""
     settings = st.container(key="set_positions")  # while presenting, it stands below the pictures
     positions, dimensions, wavelengths = settings.columns(3)
     with positions:
@@ -131,3 +162,164 @@ def pick_length(max_length: int) -> int:
     if len(lengths) == 1:  # a slider needs two ends
         return max_length
     return st.slider(t("Positions"), lengths[0], max_length, key="length")
+
+
+def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
+    """Draw an encoding (positions, dimensions) of a kind, as the configuration names it."""
+    section(t("The matrix"), t(ROWS.get(kind, ROWS[""])))
+    draw(
+        positions.matrix(table, height=380),
+        key="matrix",
+        fills=True,
+        alt=t(
+            "Heatmap of the positional encoding, {positions} positions by {dimensions} dimensions",
+            positions=table.shape[0],
+            dimensions=table.shape[1],
+        ),
+    )
+    if kind in FORMULAS:
+        text, formula = FORMULAS[kind]
+        explanation(t("The formula"), t(text), formula)
+    curves, similarity = st.columns(2)
+    with curves:
+        draw_dimensions(table)
+    with similarity:
+        draw_similarity(table)
+
+
+def draw_dimensions(table: NDArray[np.float32]) -> None:
+    """Ask for some columns of the matrix, and draw them as curves."""
+    section(t("Single dimensions"), t("The values of some columns of the matrix at each position."))
+    options = list(range(table.shape[1]))
+    default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
+    chosen = st.multiselect(t("Dimensions"), options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
+    draw(
+        positions.curves(table, chosen, height=380),
+        key="curves",
+        alt=t(
+            "Curves over the position. Dimensions: {dimensions}.",
+            dimensions=joined([str(one) for one in chosen]) or "–",
+        ),
+    )
+
+
+def draw_similarity(table: NDArray[np.float32]) -> None:
+    """Draw the cosine similarity of every two rows of the matrix."""
+    section(t("Similarity of positions"), t("The cosine similarity of the vectors of every two positions."))
+    draw(
+        positions.similarity(cosine_similarity(table), height=400),
+        key="similarity",
+        alt=t("Heatmap of the cosine similarity between positions"),
+    )
+    explanation(
+        t("How to read it"),
+        t(
+            "Near the diagonal, positions are similar. The similarity of sinusoids depends only on the distance, so "
+            "every diagonal has one colour. A learned table can differ. Its rows look like noise at positions that "
+            "were rare in training."
+        ),
+        r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
+    )
+
+
+def position_waves(encoding: Encoding) -> None:
+    """Draw the waves of a sinusoidal or rotary encoding, or say that there are none."""
+    if not encoding.has_formula:
+        st.info(t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left."))
+        return
+    lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
+    left, right = st.columns(2)
+    with left:
+        draw_wavelengths(lengths, longest_text=len(encoding.own))
+    with right:
+        draw_sinusoids(encoding.table, lengths)
+    draw_counter(encoding.table, lengths)
+
+
+def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
+    """Draw the wavelength (D / 2,) of each pair of dimensions, and the longest text that the model reads, in tokens."""
+    section(
+        t("Wavelengths"),
+        t(
+            "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. Waves "
+            "longer than any text distinguish near from far."
+        ),
+    )
+    draw(
+        positions.wavelengths(lengths, longest_text=longest_text, height=360),
+        key="wavelengths",
+        alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
+    )
+
+
+def draw_sinusoids(table: FloatArray, lengths: FloatArray) -> None:
+    """Draw the sines of five dimensions over the position."""
+    section(t("Sinusoids"), t("The sines of some dimensions, from the shortest wave to the longest."))
+    dimensions = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
+    draw(
+        positions.curves(
+            table,
+            dimensions,
+            height=360,
+            names=[
+                t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
+                for d in dimensions
+            ],
+        ),
+        key="sinusoids",
+        alt=t("Sine waves of {n} dimensions over the position", n=len(dimensions)),
+    )
+
+
+def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
+    """Draw a binary counter, and the signs of waves that double in length like its digits."""
+    pairs = doubling_waves(lengths)
+    ratios = [f"{longer:.2g}" for longer in lengths[pairs][1:] / lengths[pairs][:-1]]
+    section(
+        t("A counter with soft digits"),
+        t(
+            "In binary, the last digit changes at every number, the digit before it at every second number, and so on. "
+            "Sines do the same, but gradually. Left: a binary counter. Right: where the sines of some dimensions are "
+            "negative. Each of these waves is about twice as long as the wave before it. The exact factors are "
+            "{factors}.",
+            factors=joined(ratios),
+        ),
+    )
+    numbers = np.arange(min(len(table), MAX_NUMBERS))
+    left, right = st.columns(2)
+    with left:
+        draw(
+            positions.bits(
+                ((numbers[:, None] >> np.arange(DIGITS)) & 1).astype(np.uint8), columns=t("digit"), height=420
+            ),
+            key="bits",
+            alt=t("The binary digits of the positions"),
+        )
+    with right:
+        draw(
+            positions.bits(
+                (table[numbers][:, [2 * i for i in pairs]] < 0).astype(np.uint8),
+                columns=t("wave"),
+                height=420,
+            ),
+            key="signs",
+            alt=t("Where the sines of some dimensions are negative"),
+        )
+    waves = [
+        t("{dimension} (repeats every {positions})", dimension=2 * i, positions=f"{lengths[i]:.3g}") for i in pairs
+    ]
+    st.caption(
+        t(
+            "Dimensions of the waves on the right: {waves}. Blue: the sine is negative, like a digit 1.",
+            waves=joined(waves),
+        )
+    )
+
+
+def doubling_waves(lengths: FloatArray) -> Sequence[int]:
+    """Choose up to five pairs of dimensions, each with about twice the wavelength of the one before.
+
+    A table with few dimensions or a small base has fewer such waves.
+    """
+    nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(DIGITS)]
+    return list(dict.fromkeys(nearest))

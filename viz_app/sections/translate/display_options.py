@@ -1,16 +1,27 @@
 """The row below the pictures: switches for the display, the explanation, and downloads."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from functools import partial
+
 import streamlit as st
 
-from model.inference.run import Run
+from model.analysis.importance import all_heads
+from model.inference.run import UNTOUCHED, Run
+from model.interventions import Intervention
+from model.text.pair import texts_of
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
-from viz_app.sections.translate.downloads import downloads
-from viz_app.sections.translate.map_choice import why_no_value_norms
-from viz_app.services import analyses, loading
+from viz_app.content.translation import N_, in_language, language, t
+from viz_app.export.report import MAX_TOKENS, Changed, report
+from viz_app.sections.translate.maps import why_no_value_norms
+from viz_app.server.server_state import GATE
+from viz_app.services import analyses, head_analyses, loading, map_files, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets.explanation import explanation
+from viz_app.session.choices import choices
+from viz_app.widgets.headings import explanation
+from viz_app.widgets.text_notes import length_remedy
 
 __all__ = ["display_options"]
 
@@ -25,13 +36,23 @@ ROLLOUT = N_(
     "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output of "
     "the encoder."
 )
+FORMATS = {  # ending of a file of maps → its type, and what it holds
+    "csv": ("text/csv", N_("A table with one row for each attention weight.")),
+    "npz": ("application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
+    "json": ("application/json", N_("All maps and their tokens as lists, for any programming language.")),
+}
 
 
 def display_options(key: CheckpointKey, run: Run) -> None:
-    """Draw the row."""
+    """Draw the row below the pictures."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
         switches(key)
-        how_maps_are_computed(WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING)
+        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
+        explanation(
+            t("How it is computed"),
+            f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
+            r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
+        )
         downloads(key, run)
 
 
@@ -73,9 +94,94 @@ def switches(key: CheckpointKey) -> None:
         )
 
 
-def how_maps_are_computed(when: str) -> None:
-    explanation(
-        t("How it is computed"),
-        f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
-        r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
+def downloads(key: CheckpointKey, run: Run) -> None:
+    """A popover of files. A file is made when the visitor clicks on it."""
+    translation, changes = results.result_of(key, run), choices().chosen.get("intervention")
+    with st.popover(t("Download"), icon=":material/download:"):
+        file_button(
+            t("One HTML file"),
+            partial(  # the report is made later, in a thread that has no visitor
+                html_page,
+                key,
+                run,
+                chosen_language=language(),
+                in_link=choices().in_link(),
+                intervention=changes if isinstance(changes, Intervention) else UNTOUCHED,
+            ),
+            "headlight.html",
+            "text/html",
+            description=t(
+                "The maps, the lines, the steps and your changes in one page, for any browser, without a network."
+            ),
+            refusal=sentences(
+                [t("One HTML file can hold {limit} tokens.", limit=MAX_TOKENS), length_remedy(translation, MAX_TOKENS)]
+            )
+            if max(len(translation.source), len(translation.read)) > MAX_TOKENS
+            else "",
+        )
+        for ending, (mime, description) in FORMATS.items():
+            file_button(
+                ending.upper(),
+                partial(map_files.map_file, ending, key, run),
+                f"headlight-maps.{ending}",
+                mime,
+                description=t(description),
+                refusal="" if ending == "npz" else map_files.too_long_for_a_table(translation),
+            )
+        st.caption(t("To save one picture, use the arrow at its lower right corner."))
+
+
+def file_button(
+    label: str, make: Callable[[], bytes | str], name: str, mime: str, *, description: str, refusal: str
+) -> None:
+    st.download_button(
+        label,
+        make,
+        name,
+        mime,
+        icon=":material/download:",
+        help=refusal or description,
+        disabled=bool(refusal),
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def html_page(
+    key: CheckpointKey, run: Run, *, chosen_language: str, in_link: Mapping[str, str], intervention: Intervention
+) -> str:
+    """The report in the language of the visitor, with the visitor's choices in the form of a link."""
+    text, second = texts_of(run.text)
+    with GATE.inside(), in_language(chosen_language):
+        note = ""
+        if run.forced:
+            free = results.result_of(key, run.usual)
+            note = t("Some words were forced. Without forced words, the model writes “{text}”.", text=free.text)
+        return report(
+            results.result_of(key, run),
+            text=text,
+            second=second,
+            name=key.name,
+            made=date.today(),
+            note=note,
+            sizes=loading.config_of(key).model,
+            forced=dict(run.forced),
+            changed=changed_run(key, run, intervention),
+            choices=in_link,
+        )
+
+
+def changed_run(key: CheckpointKey, run: Run, intervention: Intervention) -> Changed | None:
+    """The run with the changes that this model can have; None without any, and for a model that writes nothing."""
+    before = results.result_of(key, run)
+    if not intervention or not before.written or head_analyses.why_read_only(key):
+        return None
+    own = intervention.within(all_heads(loading.loaded(key).model))
+    if not own:
+        return None
+    same = tuple(before.as_forced.items())
+    return Changed(
+        intervention=own,
+        translation=results.result_of(key, replace(run, changes=own)),
+        rescored=results.result_of(key, Run(text=run.text, forced=same, changes=own)),
     )

@@ -1,0 +1,440 @@
+"""What the heads do, how much each matters, and where each points, measured on many sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.analysis.alignment import Pointer
+from model.analysis.statistics import METRICS, mean_over_queries, rank_agreement, suggested_role
+from model.config.kinds import KINDS
+from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
+from model.inference.opening import AnyConfig
+from model.inference.run import Run
+from model.safety.json_files import decoded
+from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
+from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, worded
+from viz_app.figures.heads import head_grids
+from viz_app.figures.scales import marked
+from viz_app.services import analyses, head_analyses, long_analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.sentence_batches import Pairs, in_batches
+from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
+from viz_app.widgets.text_field import separator_in
+from viz_app.widgets.text_notes import note_cleaning
+
+__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
+
+MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
+FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
+FORM_OF_LINES = {  # whether the model reads pairs → what a line is
+    False: N_("One sentence per line; you can add a tab and its translation"),
+    True: N_("One text per line; you can add a tab and its second text"),
+}
+SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
+FloatArray = NDArray[np.float32]
+Metrics = Mapping[str, Mapping[str, FloatArray]]  # kind → metric → (L, H)
+Roles = Mapping[str, list[list[str]]]  # kind → (L, H) of an id in `ROLES`, or nothing
+Grids = Mapping[str, FloatArray]  # kind → (N, L, H), for N sentences
+POSITIONAL = ("distance", "previous", "same", "next")
+ROLES = {
+    "previous": N_("previous token"),
+    "same": N_("same token"),
+    "next": N_("next token"),
+    "end": N_("special token"),
+}
+METRIC_TEXTS = {  # metric → title, heading of a column, meaning
+    "entropy": (N_("Entropy"), N_("entropy"), N_("How spread out the weights of a row are, in nats.")),
+    "confidence": (N_("Confidence"), N_("confidence"), N_("The largest weight of a row.")),
+    "distance": (N_("Distance"), N_("distance"), N_("How many tokens away the weight lies, on average.")),
+    "previous": (N_("Previous"), N_("previous"), N_("The share of the weight on the previous token.")),
+    "same": (N_("Same"), N_("same"), N_("The share of the weight on the token itself.")),
+    "next": (N_("Next"), N_("next"), N_("The share of the weight on the next token.")),
+    "end": (
+        N_("End"),
+        N_("end"),
+        N_("The share of the weight on the special token: </s> of the source, <s> of the target."),
+    ),
+}
+UNITS = {"entropy": N_("nats"), "distance": N_("tokens")}
+MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
+
+LOSSES = {
+    "translation": N_("The loss is measured on translations, in nats per token."),
+    "continuation": N_("The loss is that of the sentences themselves, in nats per token."),
+    "classification": N_("The loss is minus the log-odds of the model's own class, in nats."),
+}
+Item = TypeVar("Item")
+Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rate
+
+POINTERS = {
+    "mean of all heads": N_("mean of all heads"),
+    "rollout": N_("rollout"),
+    "ALTI+": N_("ALTI+"),
+}
+STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
+BEST = {
+    "written": N_(
+        "A person aligned {n} captions and their translations word by word. The best result, with an alignment error "
+        "rate of {rate}, is “{pointer}” at the step when the word is written."
+    ),
+    "read": N_(
+        "A person aligned {n} captions and their translations word by word. The best result, with an alignment error "
+        "rate of {rate}, is “{pointer}” at the step when the word is read."
+    ),
+}
+
+
+def sentence_set(config: AnyConfig) -> Pairs:
+    """Ask for sentences; without any, a message ends the page."""
+    settle("sentences_from", "ours", SOURCES)
+    source = st.segmented_control(
+        t("Sentences"),
+        list(SOURCES),
+        format_func=lambda source: t(SOURCES[source]),
+        required=True,
+        key="sentences_from",
+    )
+    if source == "ours" and config.task == "classification":
+        return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
+    if source == "ours":
+        more = MORE.get(config.tokenizer.source_language, ())
+        return tuple((text, "") for text in (*examples_for(config), *more))
+    lines = FORM_OF_LINES[bool(separator_in(config))]
+    text = text_of_file(lines) if source == "file" else typed_text(lines)
+    return pairs_of(config, [line for line in text.splitlines() if line.strip()])
+
+
+def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
+    """The sentence of each line, and the translation or second text behind its tab."""
+    if not lines:
+        st.info(t("Add at least one sentence."))
+        end_page()
+    longest = max(map(len, lines))
+    if len(lines) > MAX_LINES or longest > MAX_LINE:
+        st.warning(
+            t(
+                "The text has {lines} lines, and its longest line has {longest} characters. Only the first "
+                "{max_lines} lines and the first {max_characters} characters of each line are used.",
+                lines=decimal(len(lines)),
+                longest=decimal(longest),
+                max_lines=MAX_LINES,
+                max_characters=MAX_LINE,
+            )
+        )
+    parts = [line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES]]
+    note_cleaning(config, *(part for sentence, _, translation in parts for part in (sentence, translation)))
+    return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
+
+
+def typed_text(lines: str) -> str:
+    settle("pasted", "")
+    return st.text_area(t(lines), key="pasted", max_chars=50_000, height=120) or ""
+
+
+def text_of_file(lines: str) -> str:
+    """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps its text."""
+    label = sentences([t("A UTF-8 text file."), t(lines)])
+    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key="sentence_file", on_change=take_file)
+    name, text = st.session_state.get(FILE, ("", b""))
+    if not name:
+        return ""
+    if not file:
+        st.caption(t("The sentences of {file} are still used. Upload another file to replace them.", file=plain(name)))
+    try:
+        return decoded(text, name)
+    except ValueError as error:
+        st.error(plain(worded(error)))
+        end_page()
+
+
+def take_file() -> None:
+    """Callback: keep the file that the visitor chose, or forget the one that the visitor removed."""
+    file = st.session_state["sentence_file"]
+    st.session_state[FILE] = (file.name, file.getvalue()) if file else ("", b"")
+
+
+def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
+    """Draw one metric of every head, and the table of suggested roles."""
+    texts = head_analyses.texts_to_read(key, pairs)
+    each = [
+        head_analyses.head_metrics_of(key, Run(text=text))
+        for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
+    ]
+    grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
+    roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
+    if head_analyses.has_sinks(key):
+        st.caption(
+            t(
+                "This model has attention sinks, so the weights of a row sum to less than 1. Entropy and distance are "
+                "those of the weights divided by their sum."
+            )
+        )
+    metric_of_every_head(grids, roles, count=len(texts))
+    table_of_roles(grids, roles)
+
+
+def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
+    """The suggested role of each head (L, H) of one kind of attention; nothing for a head without a single role."""
+    layers, heads = metrics["entropy"].shape
+    return [
+        [
+            suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})
+            for head in range(heads)
+        ]
+        for layer in range(layers)
+    ]
+
+
+def metric_of_every_head(grids: Metrics, roles: Roles, *, count: int) -> None:
+    settle("metric", "entropy", METRICS)
+    metric = (
+        st.segmented_control(
+            t("Metric"), list(METRICS), format_func=lambda one: t(METRIC_TEXTS[one][0]), required=True, key="metric"
+        )
+        or "entropy"
+    )
+    title, _, meaning = map(t, METRIC_TEXTS[metric])
+    about = [meaning, t("Mean over all queries. Sentences: {n}.", n=count)]
+    if metric in POSITIONAL:
+        about.append(t("Cross-attention is empty: its queries and keys are tokens of different texts."))
+    section(title, sentences(about))
+    draw(
+        head_grids(
+            {t(KINDS[kind].title): metrics[metric] for kind, metrics in grids.items()},
+            unit=t(UNITS[metric]) if metric in UNITS else t("share"),
+            notes={
+                t(KINDS[kind].title): [
+                    [t(ROLES[role]) if role else t("no single role") for role in row] for row in grid
+                ]
+                for kind, grid in roles.items()
+            },
+            height=300,
+        ),
+        key="head_metric",
+        wide=True,
+        alt=t("{metric} of every head, for each kind of attention", metric=title),
+    )
+
+
+def table_of_roles(grids: Metrics, roles: Roles) -> None:
+    section(
+        t("Suggested roles"),
+        t(
+            "Heads that put more than half of their weight on one kind of position (after Voita et al. 2019). Voita et "
+            "al. also found heads for rare words and for syntax. Finding those takes word counts and a parser."
+        ),
+    )
+    rows = [
+        {
+            t("attention"): t(KINDS[kind].title),
+            t("layer"): layer + 1,
+            t("head"): head + 1,
+            t("suggested role"): t(ROLES[role]),
+        }
+        | {t(METRIC_TEXTS[name][1]): float(values[layer, head]) for name, values in grids[kind].items()}
+        for kind, grid in roles.items()
+        for layer, row in enumerate(grid)
+        for head, role in enumerate(row)
+        if role
+    ]
+    if not rows:
+        st.info(t("In these sentences, no head puts more than half of its weight on one kind of position."))
+        return
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(38 + 35 * len(rows), 400),
+        placeholder="–",
+        alt=t("Table of heads with a suggested role"),
+        column_config={
+            t(name): st.column_config.NumberColumn(format="%.2f", help=t(meaning))
+            for _, name, meaning in METRIC_TEXTS.values()
+        },
+    )
+
+
+def head_importance(key: CheckpointKey, task: str, pairs: Pairs) -> None:
+    """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
+    st.markdown(sentences([t(LOSSES[task]), t("Sentences: {n}.", n=len(pairs))]))
+    if task == "translation" and not all(translation for _, translation in pairs):
+        st.markdown(
+            t(
+                "If a sentence has no given translation, the model's own translation is used. Then the change shows "
+                "how much the model needs the head to write this translation."
+            )
+        )
+    gradients = gradient_estimate(key, pairs)
+    changes = measured_changes(key, pairs)
+    if changes is None:
+        return
+    draw(
+        head_grids(mean_by_title(changes), unit=t("nats"), signed=True, height=280),
+        key="measured",
+        wide=True,
+        alt=t("Change in loss when each head is silenced"),
+    )
+    st.caption(t("Red: the loss rises without this head. Blue: it falls. Mean over the sentences."))
+    st.caption(comparison(gradients, changes, len(pairs)))
+
+
+def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
+    section(
+        t("Gradient estimate"),
+        t("Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head."),
+    )
+    few_at_a_time = with_progress(in_batches(pairs), N_("Batch {done} of {total}."), at_least=3)
+    parts = [head_analyses.gradient_importance_of(key, few) for few in few_at_a_time]
+    gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
+    draw(
+        head_grids(mean_by_title(gradients), unit=t("nats"), height=280),
+        key="gradient",
+        wide=True,
+        alt=t("Gradient estimate of the importance of every head"),
+    )
+    return gradients
+
+
+def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
+    """The change of the loss without each head; None until it is measured."""
+    section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
+    changes = long_analyses.importance_of(key, pairs)
+    if changes is not None:
+        return changes
+    subject, work = long_analyses.importance_work(key, pairs)
+    if not requested(subject) and not st.button(t("Measure every head"), icon=":material/play_arrow:", key="measure"):
+        return None
+    if wait_for(subject, work, lane="importance", step=N_("Head {done} of {total}.")) is not None:
+        st.rerun()
+    return None
+
+
+def comparison(gradients: Grids, changes: Grids, count: int) -> str:
+    """How well the gradients rank the measured changes of a number of sentences, and how certain this is."""
+    if count < MIN_SENTENCES:
+        return t("The comparison of the two pictures needs at least {n} sentences.", n=MIN_SENTENCES)
+    estimated, sizes = (
+        np.concatenate([grids[kind].reshape(count, -1) for kind in gradients], axis=1)
+        for grids in (gradients, {kind: np.abs(grid) for kind, grid in changes.items()})
+    )
+    correlation, low, high = rank_agreement(estimated, sizes)
+    return t(
+        "The gradient has no sign here, so it estimates the size of a change and not its direction. Both methods put "
+        "the heads in an order. The measured order uses the mean size of the changes. The rank correlation of the two "
+        "orders over {n} sentences is {correlation} (Spearman; 1 means the same order; {level} bootstrap interval: "
+        "{low} to {high}).",
+        n=count,
+        correlation=f"{correlation:.2f}",
+        level=percent(0.95, digits=0),
+        low=f"{low:.2f}",
+        high=f"{high:.2f}",
+    )
+
+
+def mean_by_title(grids: Grids) -> dict[str, FloatArray]:
+    """The mean over the sentences, by the title of the kind of attention."""
+    return {t(KINDS[kind].title): marked(grid.mean(axis=0)) for kind, grid in grids.items()}
+
+
+def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterator[Item]:
+    """Iterate over the items under a progress bar.
+
+    Args:
+        items: What the loop goes through.
+        step: A sentence about the progress, marked with `N_`, such as "Sentence {done} of {total}."
+        at_least: With fewer items there is no bar, because they take less than a second.
+    """
+    bar = st.progress(0.0) if len(items) >= at_least else None
+    for done, item in enumerate(items):
+        if bar:
+            bar.progress(done / len(items), t(step, done=done + 1, total=len(items)))
+        yield item
+    if bar:
+        bar.empty()
+
+
+def word_alignment(key: CheckpointKey) -> None:
+    """List all heads, and the summaries of all heads, by their alignment error rate."""
+    pairs = analyses.aligned_pairs(key)
+    if not pairs:
+        st.info(
+            t(
+                "Alignments made by hand exist for English and German only. Choose a translator between these two "
+                "languages on the left."
+            )
+        )
+        return
+    links = long_analyses.word_links_of(key)
+    if links is None:
+        subject, work = long_analyses.alignment_work(key)
+        links = start_and_wait_for(subject, work, lane="alignment", step=N_("Sentence {done} of {total}."))
+    if links is None:
+        return
+    rows = error_rates(links, pairs)
+    pointer, when, least = rows[0]
+    rows.append((t("co-occurrence of words"), "", error_rate(cooccurrence(pairs), pairs)))
+    section(
+        t("Which head points at the word that it translates?"),
+        t(BEST[when], n=len(pairs), rate=percent(least), pointer=pointer),
+    )
+    st.caption(
+        t(
+            "Each head of the cross-attention is tested twice: when the decoder *writes* the word, and one step later, "
+            "when the decoder *reads* it. Many heads find the word only at the second step."
+        )
+    )
+    draw_table(sorted(rows, key=lambda row: row[-1]))
+    explanation(
+        t("How it is computed"),
+        t(
+            "The model is forced to write the person's translation. Each target word is linked to the source word with "
+            "the most weight. The weights of the tokens of one word are summed for keys and averaged for queries; "
+            "`</s>` is left out. A is the set of links that were found. S is the set of links that the person was sure "
+            "about. P is S together with the possible links, such as those of articles (Och and Ney 2003). Chen et al. "
+            "2020 were the first to take the weights one step later. **ALTI+** follows the vectors that the tokens "
+            "really contribute; see the page *Inside*. “Co-occurrence of words” uses only these sentences and no model "
+            "(IBM Model 1)."
+        ),
+        r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
+    )
+
+
+def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:
+    """One row per pointer, the best first."""
+    rows = [
+        (pointer_name(pointer), pointer.when, error_rate([each[pointer] for each in links], pairs))
+        for pointer in links[0]
+    ]
+    return sorted(rows, key=lambda row: row[-1])
+
+
+def pointer_name(pointer: Pointer) -> str:
+    if pointer.name == "head":
+        return t("layer {layer}, head {head}", layer=pointer.layer + 1, head=pointer.head + 1)
+    return t(POINTERS[pointer.name])
+
+
+def draw_table(rows: Sequence[Row]) -> None:
+    rate = t("alignment error rate, %")
+    st.dataframe(
+        pd.DataFrame(
+            [(pointer, t(STEPS[when]) if when else "–", 100 * errors) for pointer, when, errors in rows],
+            columns=[t("what points"), t("when the word is"), rate],
+        ),
+        hide_index=True,
+        height=420,
+        alt=t("Table of alignment error rates, best first"),
+        column_config={
+            rate: st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=100.0),
+            t("when the word is"): st.column_config.TextColumn(width="small"),
+        },
+    )

@@ -1,0 +1,399 @@
+"""What the order of the words does: in the scores by distance, between positions, and in a sentence."""
+
+import random
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.analysis.by_distance import weight_by_distance
+from model.analysis.positions import Property, distances, dot_products, encoding_properties, rotation, rotation_error
+from model.config.foreign import ForeignConfig
+from model.inference.opening import AnyConfig
+from model.inference.run import UNTOUCHED, Run
+from model.interventions import Intervention
+from model.text.pair import texts_of
+from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.translation import N_, t, tn
+from viz_app.figures import positions
+from viz_app.sections.positions.encoding import Encoding
+from viz_app.sections.sentiment import ask_for_review
+from viz_app.services import analyses, loading, position_tables, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
+from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import pick_layer
+from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.marked_text import compared
+from viz_app.widgets.text_field import require_text
+from viz_app.widgets.text_notes import doubt_note
+
+__all__ = ["NUMBERS", "distance_numbers", "position_relations", "positions_in_sentence", "shuffled"]
+
+REACH = 12  # tokens on each side
+NUMBERS = {
+    "alibi": N_(
+        "Attention itself ignores the order of the words. This model adds nothing to its tokens. Each head lowers its "
+        "scores in proportion to the distance between query and key (**ALiBi**, Press et al. 2022). Nothing is "
+        "learned: each head has a fixed slope."
+    ),
+    "relative": N_(
+        "Attention itself ignores the order of the words. This model adds nothing to its tokens. It **learned a number "
+        "for each distance** and each head, and adds it to the scores (T5, Raffel et al. 2020). Far distances share "
+        "one number."
+    ),
+}
+
+ADDED = {
+    "encoder": N_(
+        (
+            "What the encoder adds to a score",
+            "One curve for each head: the points of score that a key gets for its distance from the query.",
+        )
+    ),
+    "decoder": N_(
+        (
+            "What the decoder adds to a score",
+            "One curve for each head: the points of score that a key gets for its distance from the query. Keys after "
+            "the query are masked.",
+        )
+    ),
+}
+ADDED_ALT = {
+    "encoder": N_("Number added to the score by the distance of query and key, a curve for each head of the encoder"),
+    "decoder": N_("Number added to the score by the distance of query and key, a curve for each head of the decoder"),
+}
+FloatArray = NDArray[np.float32]
+MAX_SHIFT = 20
+SHOWN = 16  # dimensions of the rotation matrix
+ROUNDING = 1e-4  # the error of sums of two products of sines in single precision
+PROPERTIES = {  # name → meaning, measured number
+    "unique": (
+        N_("Unique: no two positions have the same vector"),
+        N_("the two most similar are {number} apart"),
+    ),
+    "bounded": (
+        N_("Bounded: no value exceeds 1, the spread of an embedding"),
+        N_("the largest value is {number}"),
+    ),
+    "consistent": (
+        N_("Consistent: a shift of k tokens is the same distance everywhere"),
+        N_("distances for the same k differ by up to {number}"),
+    ),
+    "extends": (
+        N_("Extends: texts longer than those in training also have positions"),
+        N_("the table ends at position {number}"),
+    ),
+}
+NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {"consistent": percent, "extends": decimal}  # others: 3 digits
+TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned"), "table": N_("table")}
+
+
+def distance_scores(key: CheckpointKey) -> None:
+    """Draw the part of the scores that depends only on the distance, for a model with rotary positions."""
+    config = loading.config_of(key)
+    section(
+        t("The part of a score that depends only on the distance"),
+        t(
+            "One curve for each head. It shows the points of score that a key gets from its distance, compared with a "
+            "key at the position of the query. Three points more mean 20 times the weight (e³). In a head with a flat "
+            "curve, the distance counts only together with the words."
+        ),
+    )
+    layer = layer_picker(config.model.num_encoder_layers)
+    scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
+    draw(
+        positions.by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
+        key="distance_scores",
+        alt=t("Score by the distance of query and key, a curve for each head of layer {layer}", layer=layer + 1),
+    )
+    explanation(
+        t("Where it comes from"),
+        t(
+            "A query is Wx + b and a key is W′y + b′. Each is rotated by its position. Their product is a sum of four "
+            "products. The product of the rotated biases b and b′ does not depend on the words. It depends only on the "
+            "distance (Su et al. 2021, equation 16). The other three products depend on the words and on the distance. "
+            "When training starts, the first head prefers the previous word, and the second head prefers the next word."
+        ),
+        r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
+    )
+
+
+def distance_numbers(key: CheckpointKey) -> None:
+    """Draw the numbers that a model adds to its scores: the same in every layer of the encoder or the decoder."""
+    config = loading.config_of(key)
+    st.markdown(t(NUMBERS[config.model.positional]))
+    for kind in ("encoder", "decoder"):
+        if not config.model.num_layers(kind):
+            continue
+        section(*(t(text) for text in ADDED[kind]))
+        scores = analyses.scores_by_distance_of(key, 0, REACH, stack=kind)
+        if kind == "decoder":
+            scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
+        draw(
+            positions.by_distance(scores, unit=t("points of score"), height=360),
+            key=f"{kind}_distance_numbers",
+            alt=t(ADDED_ALT[kind]),
+        )
+
+
+def distance_weights(key: CheckpointKey) -> None:
+    """Ask for a text, and draw the mean attention weight at each distance in it."""
+    config = loading.config_of(key)
+    text = ask_for_review(config, height=80)
+    if not texts_of(text)[0].strip():
+        end_page(t("Type a review above."))
+    reading = results.classification_of(key, Run(text=text))
+    section(
+        t("How far each head attends in this text"),
+        t(
+            "The mean attention weight at each distance, over all tokens that have a token at that distance. This is "
+            "the effect of the distance and of the words together."
+        ),
+    )
+    layer = layer_picker(config.model.num_encoder_layers)
+    reach = min(REACH, len(reading.tokens) - 1)
+    draw(
+        positions.by_distance(weight_by_distance(reading.encoder[layer], reach), unit=t("mean weight"), height=360),
+        key="distance_weights",
+        alt=t(
+            "Mean attention weight by the distance of query and key, a curve for each head of layer {layer}",
+            layer=layer + 1,
+        ),
+    )
+
+
+def layer_picker(layers: int) -> int:
+    """Choose a layer, counted from 0, if there are several."""
+    if layers == 1:
+        return 0
+    with st.columns([1, 4])[0]:
+        return pick_layer(layers, prefix="review_")
+
+
+def position_relations(key: CheckpointKey, encoding: Encoding) -> None:
+    """Draw how the positions of an encoding relate to each other."""
+    if encoding.kind == "rotary":
+        distance_scores(key)
+    draw_pairs(encoding.table)
+    if encoding.has_formula:
+        draw_rotation(encoding.table, base=encoding.base)
+    else:
+        st.info(t("A learned table has no formula, so there is no rotation from one position to another."))
+    if encoding.kind != "rotary":  # rotary positions add nothing, so no value can be too large
+        compare_properties(encoding)
+
+
+def draw_pairs(table: FloatArray) -> None:
+    """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
+    left, right = st.columns(2)
+    with left:
+        section(t("Dot product of every two positions"), t("Large for similar positions."))
+        draw(
+            positions.pairs(dot_products(table), unit=t("dot product"), height=380),
+            key="dot product",
+            alt=t("Heatmap of the dot product of every two positions"),
+        )
+    with right:
+        section(t("Distance of every two positions"), t("How far apart their vectors are."))
+        draw(
+            positions.pairs(distances(table), unit=t("distance"), height=380),
+            key="distance",
+            alt=t("Heatmap of the distance of every two positions"),
+        )
+
+
+def draw_rotation(table: FloatArray, *, base: float) -> None:
+    """Draw the rotation that shifts sinusoids (positions, dimensions) of some base, and its numerical error."""
+    shifts = range(min(MAX_SHIFT + 1, len(table)))
+    settle("shift", 3, shifts)
+    heading = st.container()
+    left, right = st.columns([1.2, 1])
+    with right:
+        shift = st.slider(t("k, the shift in positions"), 0, shifts[-1], key="shift")
+        matrix = rotation(table.shape[1], base, shift)
+        st.latex(
+            r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix}="
+            r"\begin{pmatrix}\cos\omega k&\sin\omega k\\-\sin\omega k&\cos\omega k\end{pmatrix}"
+            r"\begin{pmatrix}\sin\omega p\\ \cos\omega p\end{pmatrix}"
+        )
+        check_rotation(table, matrix, shift)
+    with heading:
+        section(
+            t("From p to p + k by one rotation"),
+            tn(
+                "One matrix moves the vector of every position by {n} position. So a head can learn to attend to the "
+                "token that is {n} position away. The picture shows the first {shown} dimensions of the matrix: each "
+                "pair rotates by its own angle.",
+                "One matrix moves the vector of every position by {n} positions. So a head can learn to attend to the "
+                "token that is {n} positions away. The picture shows the first {shown} dimensions of the matrix: each "
+                "pair rotates by its own angle.",
+                n=shift,
+                shown=SHOWN,
+            ),
+        )
+    with left:
+        draw(
+            positions.rotation(matrix[:SHOWN, :SHOWN], height=420),
+            key="rotation",
+            alt=tn(
+                "The rotation matrix that moves an encoding by {n} position",
+                "The rotation matrix that moves an encoding by {n} positions",
+                n=shift,
+            ),
+        )
+
+
+def check_rotation(table: FloatArray, matrix: FloatArray, shift: int) -> None:
+    """Compare the rotated vectors with the table, and show the largest difference."""
+    error = rotation_error(table, matrix, shift)
+    difference = t(
+        "Largest difference between a rotated vector and the real one, over {positions} positions and {dimensions} "
+        "dimensions: {error}.",
+        positions=len(table) - shift,
+        dimensions=table.shape[1],
+        error=f"{error:.2g}",
+    )
+    if error < ROUNDING:
+        st.success(difference, icon=":material/check:")
+    else:
+        st.error(sentences([difference, t("This is more than rounding.")]), icon=":material/close:")
+
+
+def compare_properties(encoding: Encoding) -> None:
+    """Show which of four properties sinusoids and a learned table have."""
+    max_length, d_model = encoding.own.shape
+    tables: Mapping[str, FloatArray] = {"sinusoidal": position_tables.sinusoids(max_length, d_model, 10_000.0)}
+    learned = position_tables.learned_table() if encoding.has_formula else encoding.own
+    if learned is not None:
+        tables = {**tables, "table" if encoding.kind == "table" else "learned": learned}
+    section(t("Four properties of a good encoding"), t("Computed over all positions of the model."))
+    measured = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
+    st.dataframe(
+        pd.DataFrame(
+            {t("property"): [t(PROPERTIES[p.name][0]) for p in measured["sinusoidal"]]}
+            | {
+                t(TABLES[name]): [f"{'✓' if p.holds else '✗'}  {describe(p)}" for p in properties]
+                for name, properties in measured.items()
+            }
+        ),
+        hide_index=True,
+        alt=t("Table of four properties for sinusoidal and learned encodings"),
+    )
+
+
+def describe(measured: Property) -> str:
+    """Write the number that decides a property."""
+    if np.isinf(measured.figure):
+        return t("any position can be computed")
+    write = NUMBER_FORMATS.get(measured.name, "{:.3g}".format)
+    return t(PROPERTIES[measured.name][1], number=write(measured.figure))
+
+
+def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
+    """Draw what positions (max_length, D) do in a sentence of a translator, or in a text that a classifier reads."""
+    config = loading.config_of(key)
+    if isinstance(config, ForeignConfig):
+        st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
+        return
+    if config.task != "translation":
+        distance_weights(key)
+        checkpoint_choice.link_to_sentiment()
+        return
+    if config.model.positional == "rotary":
+        st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
+        return
+    text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
+    doubt_note(key, Run(text=text))
+    draw_encoder_input(key, text, own)
+    compare_orders(key, text)
+
+
+def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
+    """Draw the embeddings, the encoding, and their sum, which the first layer reads."""
+    translation, embeddings, total = position_tables.encoder_input_of(key, text)
+    tokens = [token.text for token in translation.source]
+    encoding = own[: len(tokens)]
+    section(
+        t("Embedding × √d_model + encoding = input"),
+        t(
+            "Each row is a token. The first layer reads the sum. Its numbers differ from this sum by at most "
+            "{difference}.",
+            difference=f"{np.abs(embeddings + encoding - total).max():.2g}",
+        ),
+    )
+    bound = float(np.abs(total).max())
+    pictures = {
+        "embedding": (t("embedding × √d_model"), embeddings),
+        "encoding": (t("positional encoding"), encoding),
+        "input": (t("input of the first layer"), total),
+    }
+    for column, (name, (title, values)) in zip(st.columns(3), pictures.items(), strict=True):
+        with column:
+            st.caption(title)
+            draw(
+                positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
+                key=f"rows_{name}",
+                alt=t("A heatmap with a row for each token: {name}", name=title),
+            )
+
+
+def compare_orders(key: CheckpointKey, text: str) -> None:
+    """Compare the translations of two word orders, with the encoding and without it."""
+    section(
+        t("Without the encoding"),
+        t(
+            "The same words in two orders. Each order is translated with the encoding and without it (in encoder and "
+            "decoder). Differences from the first translation are marked."
+        ),
+    )
+    other = pick_other_order(loading.config_of(key), text)
+    blind = Intervention(positions=False)
+    lines = [
+        (label, results.result_of(key, Run(text=words, changes=changes)).text)
+        for label, words, changes in (
+            (t("first order, with the encoding: {text}", text=text), text, UNTOUCHED),
+            (t("first order, without it: {text}", text=text), text, blind),
+            (t("other order, with the encoding: {text}", text=other), other, UNTOUCHED),
+            (t("other order, without it: {text}", text=other), other, blind),
+        )
+    ]
+    st.html(compared(lines, languages=results.result_of(key, Run(text=text)).languages[1:]))
+    if lines[1][1] == lines[3][1]:
+        st.caption(
+            t(
+                "Without the encoding, both orders have the same translation. The encoder cannot distinguish one order "
+                "from the other, so it cannot know who does what to whom."
+            )
+        )
+
+
+def pick_other_order(config: AnyConfig, text: str) -> str:
+    """Ask for another order of the words: a random one by its number, or 0 for one that was written for the text."""
+    demonstration = demonstration_for(config)
+    written = demonstration.reordered if text == demonstration.order else ""
+    numbers = range(0 if written else 1, 1000)
+    settle("shuffle", numbers[0], numbers)
+    number = st.columns([1, 4])[0].number_input(
+        t("Other order"),
+        numbers[0],
+        numbers[-1],
+        key="shuffle",
+        help=t("Each number is a different random order. 0: two words have changed places.")
+        if written
+        else t("Each number is a different random order."),
+    )
+    return shuffled(text, int(number)) if number else written
+
+
+def shuffled(text: str, number: int) -> str:
+    """Return the words of a text, or its characters if it has no spaces, in the random order with this number."""
+    spaced = " " in text.strip()
+    words = text.split() if spaced else list(text.strip())
+    random.Random(number).shuffle(words)
+    return (" " if spaced else "").join(words)

@@ -1,0 +1,147 @@
+"""Parts of the page Step by step: the controls, greedy search as it happens, and beam search as a tree."""
+
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from model.inference.opening import AnyConfig
+from model.inference.run import Run
+from model.inference.translation import Translation
+from viz_app.components.attention_view import step_weights
+from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
+from viz_app.components.elements.stepper import stepper
+from viz_app.components.page_parts import announce
+from viz_app.content.direction import isolated
+from viz_app.content.numbers import decimal, sentences
+from viz_app.content.plain import visible
+from viz_app.content.translation import N_, t
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import loading, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import settle
+from viz_app.widgets import forced_tokens
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.forced_words_note import clear_forced_words_button
+from viz_app.widgets.head_picker import pick_kind
+from viz_app.widgets.marked_text import sentence
+from viz_app.widgets.presenter_mode import presenting
+from viz_app.widgets.search_picker import beam_search
+
+__all__ = ["beam_tree", "greedy_steps", "step_controls"]
+
+Search = Literal["greedy", "beam"]
+SEARCHES: dict[Search, str] = {"greedy": N_("Greedy, step by step"), "beam": N_("Beam search as a tree")}
+KINDS_OF_STEPS = ("cross", "decoder")  # their queries are the steps
+VISIBLE_STEPS = 5  # of a tree, without scrolling
+
+
+def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGenerator]:
+    """Draw the search, undo, and a button that clears forced words; return the search, and a column for its setting."""
+    with st.container(key="set_steps"):
+        searches, setting, undo, clear = st.columns([3.2, 2.3, 1, 1.7], vertical_alignment="bottom")
+    settle("steps_view", "greedy", SEARCHES)
+    search = searches.segmented_control(
+        t("Search"), list(SEARCHES), format_func=lambda one: t(SEARCHES[one]), required=True, key="steps_view"
+    )
+    undo.button(
+        t("Undo"),
+        icon=":material/undo:",
+        disabled=not forced_tokens.can_undo(),
+        on_click=forced_tokens.undo,
+        width="stretch",
+    )
+    with clear:
+        clear_forced_words_button(config, disabled=not forced)
+    return search or "greedy", setting
+
+
+def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
+    """Draw the steps of a greedy run, with its choices in the column `setting`.
+
+    The visitor can play the steps, and choose another token at each.
+    """
+    translation = results.result_of(key, run)
+    with setting:
+        kinds = [kind for kind in KINDS_OF_STEPS if kind in translation.maps]
+        kind = pick_kind(kinds, key="steps_kind")
+    settle("guess", False)
+    place, switch = st.columns([4, 1], vertical_alignment="center")
+    guess = switch.toggle(
+        t("Guess first"), key="guess", help=t("Hide the words and the candidates until you ask for them.")
+    )
+    announce("" if guess else translation.text, languages=translation.languages)
+    written = translation.text or t("(the model wrote nothing)")
+    language = translation.languages[1] if translation.text else ""
+    place.html(sentence("…") if guess else sentence(written, language))
+    if not presenting():  # the picture needs the height
+        st.caption(
+            t(
+                "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, "
+                "move the slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
+            )
+        )
+    settle("step", 0)
+    chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
+    stepper(
+        translation,
+        kind=kind,
+        key="stepper",
+        on_force=forced_tokens.force,
+        on_step=forced_tokens.remember_step,
+        step=chosen_step - 1 if chosen_step else None,
+        guess=guess,
+    )
+    if not guess:
+        weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
+
+
+def weights_of_step(translation: Translation, kind: str, step: int) -> None:
+    """A table of the weights of every head at one step, counted from 0."""
+    step = min(step, len(translation.written) - 1)
+    numbers(
+        {"": partial(step_weights, translation, kind, step)},
+        summary=t(
+            "At step {n}, the model writes “{token}”. The table shows the attention weights of every head.",
+            n=step + 1,
+            token=translation.written[step].text,
+        ),
+        key="stepper",
+        alt=t("Attention weights of every head at this step"),
+    )
+
+
+def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
+    """Draw beam search as a tree, with its size in the column `setting`; a click on a hypothesis forces its tokens.
+
+    Every hypothesis has the forced tokens of the greedy run.
+    """
+    with setting:
+        search = beam_search(loading.config_of(key))
+    tree, languages = results.search_tree_of(key, replace(run, search=search)), results.result_of(key, run).languages
+    announce(tree.text, languages=languages)
+    st.html(sentence(tree.text, languages[1]) if tree.text else sentence(t("(the model wrote nothing)")))
+    caption = t(
+        "Each box is a hypothesis with its log-probability. At each step, the {n} best are kept (solid) and the others "
+        "are pruned (dashed). Green hypotheses have ended. The orange path wins: it has the best mean log-probability "
+        "per token. Choose a box to continue from it.",
+        n=search.beam_size,
+    )
+    wide = max(node.depth for node in tree.nodes) > VISIBLE_STEPS
+    st.caption(sentences([caption, *([t("Scroll the tree to the right to see its end.")] if wide else [])]))
+    number, winner = decimal(len(tree.nodes)), isolated(visible(tree.text))
+    numbers(
+        {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
+        summary=t("The search scored {n} hypotheses. The winner is “{text}”.", n=number, text=winner),
+        key="beam_tree",
+        alt=t("The hypotheses of the beam search"),
+    )
+    draw_beam_tree(
+        tree,
+        lang=languages[1],
+        alt=t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner),
+        key="beam_tree",
+        on_pick=partial(forced_tokens.force_path, tree),
+    )

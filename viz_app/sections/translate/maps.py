@@ -1,0 +1,372 @@
+"""The maps of a translation: the choice of one, the maps in several forms, and lines between the tokens."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.analysis.statistics import strongest
+from model.config.kinds import KINDS
+from model.config.model import RecurrentConfig
+from model.inference.opening import AnyConfig
+from model.inference.run import Run
+from model.inference.translation import Translation
+from viz_app.components.attention_view import (
+    AttentionView,
+    ChosenMap,
+    chosen_map,
+    select_head,
+    view,
+    with_rollout,
+    with_value_norms,
+)
+from viz_app.components.elements.lines import AttentionLines, attention_lines
+from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
+from viz_app.components.page_parts import draw_word_lines
+from viz_app.content.limits import MAX_CHIPS, MAX_TILE, WINDOW
+from viz_app.content.numbers import percent, sentences
+from viz_app.content.plain import as_sentence
+from viz_app.content.translation import N_, t, worded
+from viz_app.figures.overview import overview_summary, overview_table
+from viz_app.figures.picture import map_summary, map_table
+from viz_app.figures.scales import bound_of
+from viz_app.sections.translate.written_text import token_rows
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import head_analyses, loading, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import settle
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.head_picker import (
+    Aggregate,
+    open_head,
+    pick_head,
+    pick_head_or_aggregate,
+    pick_kind,
+    picker_columns,
+    walk_heads,
+)
+from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import MapWindow, choose_window
+from viz_app.widgets.presenter_mode import SCALE, presenting, step_buttons
+
+__all__ = ["VIEWS", "choose_map", "largest_weights", "map_notes", "map_pictures", "why_no_value_norms", "word_lines"]
+
+View = Literal["heatmaps", "lines", "head", "model"]
+VIEWS: dict[View, str] = {
+    "heatmaps": N_("Heatmaps"),
+    "lines": N_("Lines"),
+    "head": N_("BertViz heads"),
+    "model": N_("BertViz model"),
+}
+OPTIONS = ("merge", "hide_special", "norms", "logarithmic")  # switched below the pictures
+BERTVIZ = {
+    "model": N_("BertViz (Vig 2019): queries on the left, keys on the right. Choose a tile to enlarge it."),
+    "head": N_(
+        "BertViz (Vig 2019): queries on the left, keys on the right. Each colour is a head; head 1 is on the left. "
+        "Choose a colour to hide its head."
+    ),
+}
+MAX_ROWS = 25  # of the table
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapChoice:
+    """The maps of one kind of attention, the one map that is drawn large, and how they are drawn."""
+
+    kind: str
+    layer: int  # counted from 0
+    head: int | Aggregate  # counted from 0
+    how: View
+    merged: bool  # subwords are merged into words
+    without_special: bool
+    weighted: bool  # by value norms
+    logarithmic: bool
+    maps: AttentionView  # of all layers and heads
+    large: ChosenMap
+
+    @property
+    def name(self) -> str:
+        """The name of the large map with its layer."""
+        return t("Layer {layer} · {map}", layer=self.layer + 1, map=self.large.name)
+
+    def of_window(self, window: MapWindow) -> "MapChoice":
+        """The section of all maps."""
+        maps, large = self.maps, self.large
+        return replace(
+            self,
+            maps=replace(
+                maps, maps=window.of(maps.maps), allowed=window.of(maps.allowed), axes=window.of_axes(maps.axes)
+            ),
+            large=replace(
+                large,
+                weights=window.of(large.weights),
+                allowed=window.of(large.allowed),
+                meaning=large.meaning if window.whole else t("A section of a larger map."),
+            ),
+        )
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the large map has a row and a column for each token, with the attention weights."""
+        return not (self.merged or self.without_special or self.weighted)
+
+
+def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
+    """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
+    config, translation = loading.config_of(key), results.result_of(key, run)
+    kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
+    for option in OPTIONS:
+        settle(option, False)
+    weighted = st.session_state["norms"] and not why_no_value_norms(key)
+    with kind_column:
+        kind = pick_kind(config.model.kinds)
+    settle("view", "heatmaps", VIEWS)
+    how = view_column.segmented_control(
+        t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
+    )
+    tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+    norms = head_analyses.value_norms_of(key, run) if weighted else None
+    maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
+    layer, head = choose_head(head_column, config, maps)
+    rolled = view(with_rollout(translation), kind, **tokens) if head == "rollout" else None
+    return MapChoice(
+        kind=kind,
+        layer=layer,
+        head=head,
+        how=how or "heatmaps",
+        merged=tokens["merge"],
+        without_special=tokens["hide_special"],
+        weighted=weighted,
+        logarithmic=st.session_state["logarithmic"],
+        maps=maps,
+        large=chosen_map(maps, rolled, layer, head, weighted=weighted),
+    )
+
+
+def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) -> tuple[int, int | Aggregate]:
+    layers, heads = maps.maps.shape[:2]
+    with column:
+        recurrent = isinstance(config.model, RecurrentConfig)
+        layer, head = (pick_head if recurrent else pick_head_or_aggregate)(layers, heads)
+    step_buttons(partial(walk_heads, layers, heads))
+    return layer, head
+
+
+def why_no_value_norms(key: CheckpointKey) -> str:
+    """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
+    if isinstance(loading.config_of(key).model, RecurrentConfig):
+        return t("This model has no heads.")
+    return worded(head_analyses.why_no_norms(key))
+
+
+def all_heads(choice: MapChoice) -> None:
+    """Draw every layer and head small. A click on a map makes it the large one."""
+    shown, kind = choice.maps, KINDS[choice.kind]
+    layers, heads = shown.maps.shape[:2]
+    caption = "" if presenting() else sentences([t(kind.shows), t("Choose a map to enlarge it.")])
+    section(t("Every layer and head"), caption)
+    title = t("All heads, {kind}", kind=t(kind.full_name))
+    alt = t(
+        "{kind}: {layers} × {heads} small heatmaps, one for each layer and head",
+        kind=t(kind.full_name),
+        layers=layers,
+        heads=heads,
+    )
+    summary = overview_summary(shown.maps)
+    grid = HeadGrid(
+        maps=shown.maps,
+        allowed=shown.allowed,
+        chosen=(choice.layer, choice.head if isinstance(choice.head, int) else None),
+        colours=ColourRange(largest=bound_of(shown.maps) if choice.weighted else 1.0, logarithmic=choice.logarithmic),
+        title=title,
+        alt=sentences([as_sentence(alt), summary]),
+    )
+    head_grid(grid, key="overview", on_open=open_head)
+    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
+
+
+def one_head(choice: MapChoice) -> None:
+    """Draw the chosen map large."""
+    chosen, axes = choice.large, choice.maps.axes
+    section(as_sentence(choice.name), "" if presenting() else chosen.meaning)
+    kind = t(KINDS[choice.kind].full_name)
+    title = t("{kind}, layer {layer}, {map}", kind=kind, layer=choice.layer + 1, map=chosen.name)
+    alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
+    visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
+    summary = map_summary(visible, axes, unit=chosen.unit)
+    large = LargeMap(
+        weights=chosen.weights,
+        allowed=chosen.allowed,
+        axes=axes,
+        unit=chosen.unit,
+        colours=ColourRange(largest=chosen.largest, logarithmic=choice.logarithmic),
+        title=title,
+        alt=sentences([as_sentence(alt), summary]),
+    )
+    attention_map(large, key="head_map")
+    numbers({"": partial(map_table, visible, axes)}, summary=summary, key="head_map", alt=alt)
+
+
+def lines(choice: MapChoice) -> None:
+    """Draw lines between queries and keys: for any heads, or for the aggregate that is chosen."""
+    st.caption(
+        t(
+            "Each line joins a query (left) and a key (right). A thicker line has more weight. Choose a token to see "
+            "only its lines."
+        )
+    )
+    shown, chosen, head = choice.maps, choice.large, choice.head
+    layers, heads = shown.maps.shape[:2]
+    single = isinstance(head, int)
+    drawn = AttentionLines(
+        maps=shown.maps if single else chosen.weights[None, None],
+        axes=shown.axes,
+        kind=choice.kind,
+        rows=[t("layer {layer}", layer=i + 1) for i in range(layers)] if single else [chosen.name],
+        chosen=[choice.layer * heads + head if isinstance(head, int) else 0],
+        largest=chosen.largest,
+        alt=t("{kind}: lines between queries and keys", kind=t(KINDS[choice.kind].full_name)),
+    )
+    attention_lines(drawn, key="line_view")
+
+
+def bertviz(choice: MapChoice, translation: Translation, which: Literal["head", "model"]) -> None:
+    """Draw the weights with BertViz. It is imported only here, because the import takes a second."""
+    from viz_app.export import bertviz_frame
+
+    # BertViz draws weights from 0 to 1, so never value norms.
+    shown = view(translation, choice.kind, merge=choice.merged, hide_special=choice.without_special)
+    limit = bertviz_frame.MAX_TOKENS[which]
+    tokens = max(shown.maps.shape[2:])
+    if tokens > limit:
+        st.info(
+            t(
+                "In this view, BertViz can draw at most {limit} tokens per side. One side here has {tokens}. Try a "
+                "shorter text, or choose the view “Heatmaps”.",
+                limit=limit,
+                tokens=tokens,
+            )
+        )
+        return
+    st.caption(t(BERTVIZ[which]))
+    if not np.isfinite(shown.maps).all():
+        st.caption(t("Some weights are not a number. BertViz draws nothing for them."))
+    scale, kind = SCALE if presenting() else 1.0, t(KINDS[choice.kind].full_name)
+    st.iframe(
+        bertviz_frame.document(
+            which,
+            choice.kind,
+            shown.maps,
+            shown.axes,
+            layer=choice.layer,
+            head=choice.head if isinstance(choice.head, int) else None,
+            second_start=shown.second_start,
+            dark=st.context.theme.type == "dark",
+            scale=scale,
+        ),
+        height=round(scale * bertviz_frame.height(which, shown.maps)),
+        alt=t("BertViz model view: {kind}", kind=kind)
+        if which == "model"
+        else t("BertViz head view: {kind}, layer {layer}", kind=kind, layer=choice.layer + 1),
+    )
+
+
+def weights_table(choice: MapChoice) -> None:
+    """List the largest weights of the chosen map."""
+    st.caption(t("The largest weights on this map, the largest first: {map}", map=choice.name))
+    chosen, axes = choice.large, choice.maps.axes
+    cells = strongest(chosen.weights, MAX_ROWS)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                t("query"): [axes.queries[row] for row, _, _ in cells],
+                t("position of the query"): [row + 1 for row, _, _ in cells],
+                t("key"): [axes.keys[column] for _, column, _ in cells],
+                t("position of the key"): [column + 1 for _, column, _ in cells],
+                chosen.unit: [value for *_, value in cells],
+            }
+        ),
+        hide_index=True,
+        height=300,
+        alt=t("Table of the largest weights"),
+        column_config={
+            chosen.unit: st.column_config.ProgressColumn(
+                format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)
+            )
+        },
+    )
+
+
+def map_pictures(choice: MapChoice, translation: Translation) -> None:
+    """Draw the maps in the view that the visitor chose."""
+    if choice.how == "head" or choice.how == "model":
+        bertviz(choice, translation, choice.how)
+        return
+    shown = choice.of_window(choose_window(choice.large.weights, choice.maps.axes))
+    left, right = st.columns([1, 1.4 if presenting() else 1.15])
+    with left:
+        if choice.how == "lines":
+            lines(shown)
+        else:
+            all_heads(choice)
+    with right:
+        one_head(shown)
+
+
+def map_notes(choice: MapChoice) -> None:
+    """Say what the pictures leave out."""
+    if choice.large.hidden_share:
+        st.caption(
+            t(
+                "The hidden columns hold {share} of the large map ({unit}), averaged over its rows.",
+                share=percent(choice.large.hidden_share),
+                unit=choice.large.unit,
+            )
+        )
+    if choice.how == "heatmaps" and max(choice.maps.maps.shape[2:]) > MAX_TILE:
+        st.caption(
+            t(
+                "A small map has at most {n} cells per side. Each cell shows the largest of the weights that it "
+                "covers.",
+                n=MAX_TILE,
+            )
+        )
+
+
+def largest_weights(choice: MapChoice) -> None:
+    """A table of the largest weights of the large map."""
+    table = st.expander(t("Largest weights"), icon=":material/table_rows:", on_change="rerun", key="alignments")
+    if table.open:
+        with table:
+            weights_table(choice)
+
+
+def word_lines(choice: MapChoice, translation: Translation) -> None:
+    """Draw lines between the tokens that the model read and wrote, unless there are too many tokens.
+
+    There is one chip per token. So the lines show weights of tokens, also where the map shows words or value norms.
+    """
+    if max(map(len, token_rows(translation).values())) > MAX_CHIPS:
+        return
+    if choice.as_written:
+        weights, name = choice.large.weights, choice.large.name
+    elif choice.head == "rollout":
+        weights, name = select_head(translation.maps[choice.kind], choice.layer, "mean"), t("mean of the heads")
+    else:
+        weights, name = select_head(translation.maps[choice.kind], choice.layer, choice.head), choice.large.name
+    with st.sidebar:  # the component itself is invisible
+        draw_word_lines(
+            weights,
+            choice.kind,
+            title=t(
+                "Weights between the tokens: {kind}, layer {layer}, {map}",
+                kind=t(KINDS[choice.kind].full_name),
+                layer=choice.layer + 1,
+                map=name,
+            ),
+            given=translation.prompt_length,
+            in_map=choice.as_written and max(weights.shape) <= WINDOW and choice.how == "heatmaps",
+        )
