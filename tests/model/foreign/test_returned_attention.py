@@ -116,7 +116,7 @@ def test_an_analysis_that_needs_values_says_why_it_is_not_offered(made: Make) ->
     pair = open_pair(made("BLOOM"))
     found = run(pair)
     with pytest.raises(ConfigError, match="only its attention weights are known"):
-        contributions(pair.checkpoint.model, found.recording, None)  # type: ignore[arg-type]
+        contributions(pair.checkpoint.model, found.recording, None, 0)  # type: ignore[arg-type]
 
 
 def test_a_model_that_reads_again_records_each_token_once(made: Make) -> None:
