@@ -1,5 +1,6 @@
 // The lessons of a site: the open step, the visitor's answers, and what the visitor's own run says about them.
 import { draw, el } from "../assets/dom.js";
+import { keep, keepRecords, onOtherTab, PROGRESS, readKept } from "../assets/kept.js";
 import { onPage } from "../assets/page_events.js";
 import { isPointedAt, POINTING } from "../assets/pointing.js";
 import { say } from "../assets/words.js";
@@ -7,12 +8,11 @@ import { readAddress, writeAddress } from "../choices.js";
 import { unmount } from "../controls.js";
 import { contentOf } from "../held.js";
 import { PAGES } from "../pages.js";
-import { CHECKS } from "./checks.js";
 import { linkOf, readLessons, stepsByLink } from "./lesson_data.js";
 import { drawList } from "./lesson_list.js";
-import { fits, forgetProgress, keepPlace, keepRecord, keptPlace, onProgress, readProgress } from "./progress.js";
+import { BEFORE, fits, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
-import { Situation } from "./situation.js";
+import { check, Situation } from "./situation.js";
 import { describedStrip } from "./strip.js";
 import { markTarget, showTarget } from "./target.js";
 
@@ -23,7 +23,7 @@ import { markTarget, showTarget } from "./target.js";
  * @typedef {import("./lesson_data.js").Lesson} Lesson
  * @typedef {import("./lesson_data.js").Step} Step
  * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened
- * @typedef {import("./verdicts.js").Verdict} Verdict
+ * @typedef {import("./expressions.js").Verdict} Verdict
  */
 
 const PATIENCE = 500; // milliseconds until the strip shows that a check goes on
@@ -71,7 +71,7 @@ export class Course {
     this.pointed = new Set();
     this.reveals = false; // the visitor has just made the page or its frame appear
     this.stopScrolling = () => {};
-    onProgress(() => this.use(readProgress(this.steps)));
+    onOtherTab(() => this.use(readProgress(this.steps)));
     onPage(POINTING, (event) => this.point(event));
   }
 
@@ -128,7 +128,7 @@ export class Course {
     const found = this.stepOf(name), { app } = this;
     if (!found) return;
     const text = ownPlace ? "" : this.ownText(found.step);
-    if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
+    if (!this.opened) keep(BEFORE, writeAddress(app.page, { ...app.choices, lesson: "" }));
     this.finished = null;
     this.show(found);
     this.isNew = true;
@@ -139,9 +139,9 @@ export class Course {
 
   /** Restore what the visitor had before the lesson. @param {string} [page] To open; "" for the page from before. */
   leave(page = "") {
-    const { app } = this, place = keptPlace();
+    const { app } = this, place = readKept(BEFORE);
     const before = place ? readAddress(place, app.pages) : { page: app.page, choices: {} };
-    keepPlace("");
+    keep(BEFORE, "");
     this.show(null);
     app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" },
       { page: page || before.page });
@@ -310,11 +310,11 @@ export class Course {
 
   /** @param {Answer} answer @returns {Promise<{ verdict?: Verdict, note?: string }>} */
   async outcomeOf(answer) {
-    const { lesson, step, link } = /** @type {Opened} */ (this.opened);
+    const { step, link } = /** @type {Opened} */ (this.opened);
     if (step.answer.form === "one_token" && !this.isAboutThisRun(link, Number(answer)))
       return { note: say("The sentence has changed. Answer again.") };
     try {
-      return { verdict: await CHECKS[lesson.name][step.name](this.situation(), answer, step) };
+      return { verdict: await check(step, this.situation(), answer) };
     } catch (error) {
       if (/** @type {any} */ (error)?.code === "cancelled") throw error;
       console.error(error);
@@ -342,10 +342,10 @@ export class Course {
     this.app.redraw();
   }
 
-  /** @param {string} link @param {import("./progress.js").LessonRecord} record */
+  /** @param {string} link @param {import("../assets/kept.js").LessonRecord} record */
   note(link, record) {
     this.progress = { ...this.progress, [link]: record };
-    keepRecord(link, record);
+    keepRecords([[link, record]]);
   }
 
   /** The visitor points at something: at what a step asks for? @param {Event} event */
@@ -378,7 +378,7 @@ export class Course {
   }
 
   forget() {
-    forgetProgress();
+    keep(PROGRESS, "");
     for (const kept of [this.hints, this.revealed, this.about, this.found, this.pointed]) kept.clear();
     this.use({});
   }

@@ -3,8 +3,8 @@ import { contentOf, missing } from "../held.js";
 
 /**
  * @typedef {{ name: string, page: string, choices: import("../choices.js").Choices,
- *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>, figures: Record<string, number>,
- *   target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[],
+ *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
+ *   lines: [string, import("./expressions.js").Tree][], target: string, any_sentence: boolean, puzzle: boolean,
  *   offers: import("../choices.js").Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
  * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson
  *   The tour has the number 0.

@@ -1,6 +1,7 @@
 """The answers that a teacher expects: what the check of each step says in the run that the step opens."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -99,38 +100,17 @@ def right_among(names: dict[Any, str], judge: Callable[[Answer], Verdict]) -> tu
 
 
 def right_numbers(form: Number, judge: Callable[[Answer], Verdict]) -> tuple[Judged, ...]:
-    """The smallest and the largest right number. Right numbers lie together, so their ends are found by halving."""
+    """The smallest and the largest right number: the numbers below them are too low, and those above too high."""
     whole = all(float(value).is_integer() for value in (form.low, form.high, form.step))
-    count = round((form.high - form.low) / form.step) + 1
-    numbers = [round(form.low + form.step * index, 6) for index in range(count)]
-    found = next((index for index in probes(count) if judge(numbers[index]).right), None)
-    if found is None:
+    numbers = [round(form.low + form.step * i, 6) for i in range(round((form.high - form.low) / form.step) + 1)]
+    first, after = (
+        bisect_left(numbers, True, key=lambda number: judge(number).outcome not in below)
+        for below in (("too-low",), ("too-low", "right"))
+    )
+    if first == after:
         return ()
-    first = edge(found, 0, lambda index: judge(numbers[index]).right)
-    last = edge(found, count - 1, lambda index: judge(numbers[index]).right)
-    shown = tuple(f"{numbers[index]:.0f}" if whole else f"{numbers[index]:g}" for index in (first, last))
-    return (Judged(answers=shown, verdict=judge(numbers[(first + last) // 2])),)
-
-
-def probes(count: int) -> Sequence[int]:
-    """Indices in an order that covers the whole range coarsely first, and completely at the end."""
-    order: dict[int, None] = {}
-    stride = count
-    while stride > 1:
-        stride = (stride + 1) // 2
-        order |= dict.fromkeys(range(0, count, stride))
-    return [*order, *(index for index in range(count) if index not in order)]
-
-
-def edge(inside: int, end: int, right: Callable[[int], bool]) -> int:
-    """The right index that is nearest to an end of the range."""
-    if right(end):
-        return end
-    outside = end
-    while abs(outside - inside) > 1:
-        middle = (inside + outside) // 2
-        inside, outside = (middle, outside) if right(middle) else (inside, middle)
-    return inside
+    shown = tuple(f"{number:.0f}" if whole else f"{number:g}" for number in (numbers[first], numbers[after - 1]))
+    return (Judged(answers=shown, verdict=judge(numbers[(first + after - 1) // 2])),)
 
 
 def expected_work(lesson: Lesson, keys: Keys) -> Work[tuple[Expected, ...]]:
@@ -147,7 +127,9 @@ def expected_work(lesson: Lesson, keys: Keys) -> Work[tuple[Expected, ...]]:
         found: list[Expected] = []
         for step in lesson.steps:
             report(len(found), len(lesson.steps))
-            found.append(expected(step, needed))
+            name = step.choices.get("checkpoint", "")
+            judged = expected_answers(step, opening(step, needed[name])) if name in needed else ()
+            found.append(Expected(judged=judged, missing="" if name in needed else name))
         return tuple(found)
 
     return kept_job(("expected answers", lesson.name, tuple(needed.values())), compute)
@@ -156,10 +138,3 @@ def expected_work(lesson: Lesson, keys: Keys) -> Work[tuple[Expected, ...]]:
 def known_answers(lesson: Lesson, keys: Keys) -> tuple[Expected, ...] | None:
     """The result of `expected_work`; None before the job has finished."""
     return cast(tuple[Expected, ...] | None, RESULTS.peek(expected_work(lesson, keys)[0]))
-
-
-def expected(step: Step, keys: dict[str, CheckpointKey]) -> Expected:
-    name = step.choices.get("checkpoint", "")
-    if name not in keys:
-        return Expected(missing=name)
-    return Expected(judged=expected_answers(step, opening(step, keys[name])))

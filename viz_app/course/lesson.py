@@ -1,14 +1,15 @@
 """What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from model.config.section import Section
+from viz_app.course.app_quantities import QUANTITIES
+from viz_app.course.expressions import Lines, evaluate
 from viz_app.course.situation import Situation
 
 __all__ = [
-    "ESTIMATES",
     "FORMS",
     "Action",
     "Answer",
@@ -19,16 +20,11 @@ __all__ = [
     "OneOf",
     "OneToken",
     "Step",
-    "Values",
     "Verdict",
     "Word",
-    "chosen",
-    "estimated",
 ]
 
 Value = str | int | float
-Values = dict[str, Value]
-ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
 Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
 
 
@@ -102,32 +98,6 @@ class Verdict:
     values: Mapping[str, Value] = field(default_factory=dict)
 
 
-def chosen(answer: Answer, right: Collection[str], **values: Value) -> Verdict:
-    """The verdict on a chosen option: "right", or "wrong".
-
-    Args:
-        answer: The name of the option.
-        right: The names of all options that are right in this run.
-        values: For the text of the outcome.
-    """
-    found = answer in right
-    return Verdict(right=found, outcome="right" if found else "wrong", values=values)
-
-
-def estimated(answer: Answer, true: float, *, within: float, **values: Value) -> Verdict:
-    """The verdict on an estimated number: "right", "too-low" or "too-high".
-
-    Args:
-        answer: The number.
-        true: The number of this run.
-        within: How far a right answer may be from it.
-        values: For the text of the outcome, besides `answer`.
-    """
-    number = float(str(answer))
-    outcome = "right" if abs(number - true) <= within else "too-low" if number < true else "too-high"
-    return Verdict(right=outcome == "right", outcome=outcome, values={"answer": number, **values})
-
-
 @dataclass(frozen=True, kw_only=True)
 class Step(Section):
     """One step of a lesson.
@@ -137,9 +107,9 @@ class Step(Section):
         page: The page that it opens, a name in `PAGES`.
         choices: What the page shows, as a link writes it.
         answer: How the visitor answers. Except for an `Action`, the page is hidden until the visitor has answered.
-        compare: Compares the answer with the visitor's run.
-        parameters: What `compare` needs besides: the numbers and words that decide.
-        outcomes: The names of all verdicts that the check can give. Markdown words each of them.
+        lines: Compare the answer with the visitor's run, see `expressions.py`.
+        parameters: What they need besides: the numbers and words that decide.
+        outcomes: The names of all verdicts that they can give. Markdown words each of them.
         target: The key of the control or the picture that the step is about.
         any_sentence: Whether the step also works with the visitor's own sentence.
         puzzle: Whether it is a puzzle. Puzzles accept every right answer.
@@ -151,7 +121,7 @@ class Step(Section):
     page: str
     choices: Mapping[str, str]
     answer: AnswerForm
-    compare: Callable[..., Verdict]
+    lines: Lines = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     outcomes: tuple[str, ...] = ("right", "wrong")
     target: str = ""
@@ -167,7 +137,11 @@ class Step(Section):
 
     def check(self, situation: Situation, answer: Answer) -> Verdict:
         """What the visitor's run says about an answer."""
-        return self.compare(situation, answer, **self.parameters)
+        estimate = {"answer": float(str(answer))} if isinstance(self.answer, Number) else {}
+        given = int(float(str(answer))) if isinstance(self.answer, OneToken) else estimate.get("answer", answer)
+        names = {**self.parameters, **estimate, "given": given}
+        outcome, values = evaluate(self.lines, names, lambda name, *parts: QUANTITIES[name](situation, *parts))
+        return Verdict(right=outcome == "right", outcome=outcome, values={**estimate, **values})
 
 
 @dataclass(frozen=True, kw_only=True)

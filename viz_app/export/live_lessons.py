@@ -9,7 +9,6 @@ from math import ceil
 
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.course.catalogue import LESSONS, TOUR
-from viz_app.course.figures import figures_of
 from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Step
 from viz_app.export.printable import blocks, inline
 from viz_app.session.links import LIVE_PAGES
@@ -70,13 +69,13 @@ def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
             "number": LESSONS.index(lesson) + 1 if lesson in LESSONS else 0,
             "minutes": ceil(lesson.minutes * len(steps) / len(lesson.steps)),
             "only_in_app": len(lesson.steps) - len(steps),
-            "steps": [described(lesson, step) for step in steps],
+            "steps": [described(step) for step in steps],
         }
         for lesson, steps in offered(checkpoints)
     ]
 
 
-def described(lesson: Lesson, step: Step) -> dict[str, object]:
+def described(step: Step) -> dict[str, object]:
     """A step as `live/course/` reads it."""
     return {
         "name": step.name,
@@ -84,26 +83,18 @@ def described(lesson: Lesson, step: Step) -> dict[str, object]:
         "choices": {name: value for name, value in step.choices.items() if name not in ALWAYS},
         "answer": answer_form(step.answer),
         "parameters": dict(step.parameters),
-        "figures": figures(lesson),
+        "lines": [[name, tree] for name, tree in step.lines],
         "target": step.target,
         "any_sentence": step.any_sentence,
         "puzzle": step.puzzle,
         "offers": [dict(offer) for offer in step.offers],
         "points_at": step.points_at,
-        "outcomes": list(step.outcomes),
     }
 
 
 def answer_form(form: AnswerForm) -> dict[str, object]:
     """Such as {"form": "one_of", "options": ["more", "fewer"]}."""
     return {"form": next(name for name, one in FORMS.items() if isinstance(form, one)), **form.to_dict()}
-
-
-def figures(lesson: Lesson) -> dict[str, int | float]:
-    try:
-        return dict(figures_of(lesson.name))
-    except KeyError:
-        return {}
 
 
 def live_texts(checkpoints: Collection[str], language: str) -> dict[str, object]:

@@ -3,8 +3,8 @@
 import pytest
 
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
-from viz_app.content.quiz_texts import QUIZ, questions
 from viz_app.course.catalogue import LESSONS
+from viz_app.course.quiz import QUIZ, questions
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from model.interventions import Intervention
-from viz_app.course.before import Before, read_before, written_before
+from viz_app.course.progress import Before, read_before, written_before
 
 PAGES = {"translate", "heads"}
 CHOSEN = {

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from viz_app.content.catalogues import ENGLISH
-from viz_app.content.quiz_texts import questions
 from viz_app.course.progress import Record
-from viz_app.course.quiz import handed_in, quiz_record, right_answers, shuffled, written_answers
+from viz_app.course.quiz import handed_in, questions, quiz_record, right_answers, shuffled, written_answers
 from viz_app.sections.course.lessons_page import quiz_csv
 from viz_app.session.classes import Classes
 

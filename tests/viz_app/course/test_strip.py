@@ -14,10 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import component_data, head_map, html
+from tests.viz_app.course.lesson_runs import ProbeStep
 from viz_app.content import lesson_texts
-from viz_app.course import catalogue, in_step
-from viz_app.course.before import read_before
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict, Word
+from viz_app.course import catalogue
+from viz_app.course import visit as visits
+from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Verdict, Word
+from viz_app.course.progress import read_before
 from viz_app.course.situation import Situation
 from viz_app.sections.course import lessons_page
 from viz_app.widgets.navigation import PAGES
@@ -52,9 +54,12 @@ FORMS = {"number": Number(0, 9, 1), "word": Word(), "head": OneHead("cross"), "t
 PROBE = Lesson(
     name="probe",
     steps=(
-        Step(name="length", page="translate", choices=PLACE, answer=OneOf(("short", "long")), compare=length),
-        *(Step(name=name, page="translate", choices=PLACE, answer=form, compare=echo) for name, form in FORMS.items()),
-        Step(
+        ProbeStep(name="length", page="translate", choices=PLACE, answer=OneOf(("short", "long")), compare=length),
+        *(
+            ProbeStep(name=name, page="translate", choices=PLACE, answer=form, compare=echo)
+            for name, form in FORMS.items()
+        ),
+        ProbeStep(
             name="silence",
             page="heads",
             choices=PLACE,
@@ -326,8 +331,8 @@ def note_in(app: AppTest, name: object) -> None:
     """What the browser reports; the test harness has no components."""
     visit = app.session_state["lesson_visit"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(in_step, "lesson_visit", lambda: visit)
-        in_step.note_pointing(name)
+        patch.setattr(visits, "lesson_visit", lambda: visit)
+        visits.note_pointing(name)
 
 
 def test_the_visitors_own_sentence_goes_along_and_a_reset_brings_back_that_of_the_step(probe: OpenApp) -> None:

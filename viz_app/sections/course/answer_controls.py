@@ -13,11 +13,10 @@ from model.inference.tokens import Token
 from viz_app.content.lesson_texts import StepText
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
-from viz_app.course.in_step import answer_step, take_offer
 from viz_app.course.lesson import Answer, AnswerForm, Number, OneHead, OneOf, OneToken, Step, Word
 from viz_app.course.progress import fits
 from viz_app.course.situation import Situation
-from viz_app.course.visit import lesson_visit
+from viz_app.course.visit import answer_step, lesson_visit, take_offer
 from viz_app.services import loading
 
 __all__ = ["about_this_run", "answer_control", "offers"]

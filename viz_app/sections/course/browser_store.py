@@ -4,11 +4,9 @@ import streamlit as st
 
 from viz_app.components.elements.lesson_store import lesson_store
 from viz_app.content.translation import t
-from viz_app.course.before import written_before
 from viz_app.course.catalogue import TOUR
-from viz_app.course.in_step import note_pointing
-from viz_app.course.progress import written_record
-from viz_app.course.visit import begin_step, lesson_visit, opened_step, receive_before, receive_progress
+from viz_app.course.progress import written_before, written_record
+from viz_app.course.visit import begin_step, lesson_visit, note_pointing, opened_step, receive_before, receive_progress
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 

@@ -16,10 +16,10 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import language, t, tn
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.quantities import word_at
 from viz_app.course.quiz import ROUNDS
 from viz_app.course.situation import Situation
 from viz_app.course.visit import begin_step
-from viz_app.course.words import word_at
 from viz_app.figures.answers import answer_bars
 from viz_app.sections.course.lessons_page import quiz_csv
 from viz_app.server.addresses import addresses_for_others

@@ -8,15 +8,23 @@ import streamlit as st
 
 from viz_app.content.lesson_texts import filled, lesson_text, plan_text
 from viz_app.content.numbers import sentences
-from viz_app.content.quiz_texts import Question, questions
 from viz_app.content.translation import N_, language, t, tn
 from viz_app.course.catalogue import LESSONS, step_of_link
 from viz_app.course.expected import expected_work, known_answers
-from viz_app.course.in_step import hand_in
 from viz_app.course.lesson import Lesson
 from viz_app.course.progress import finished_steps, first_open_step
-from viz_app.course.quiz import ROUNDS, QuizAnswers, handed_in, id_in, quiz_table, right_answers, shuffled
-from viz_app.course.visit import begin_step, forget_progress, lesson_visit
+from viz_app.course.quiz import (
+    ROUNDS,
+    Question,
+    QuizAnswers,
+    handed_in,
+    id_in,
+    questions,
+    quiz_table,
+    right_answers,
+    shuffled,
+)
+from viz_app.course.visit import begin_step, forget_progress, hand_in, lesson_visit
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor

@@ -18,17 +18,20 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, language, t, tp
 from viz_app.course.catalogue import TOUR
 from viz_app.course.expected import expected_answers
-from viz_app.course.in_step import give_hint, judge_step, reveal_step, show_answer
 from viz_app.course.lesson import Lesson, Step, Verdict
 from viz_app.course.progress import Record
 from viz_app.course.situation import Situation
 from viz_app.course.visit import (
     begin_step,
     finish_lesson,
+    give_hint,
+    judge_step,
     leave_lesson,
     lesson_visit,
     opened_step,
     reset_step,
+    reveal_step,
+    show_answer,
     unchanged,
     unknown_step,
 )
