@@ -8,8 +8,8 @@ import { readAddress, writeAddress } from "../choices.js";
 import { unmount } from "../controls.js";
 import { contentOf } from "../held.js";
 import { PAGES } from "../pages.js";
-import { linkOf, readLessons, stepsByLink } from "./lesson_data.js";
-import { drawList } from "./lesson_list.js";
+import { linkOf, readLessons, stepsByLink } from "./catalogue.js";
+import { drawList } from "./lessons_page.js";
 import { BEFORE, fits, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
 import { check, Situation } from "./situation.js";
@@ -20,9 +20,9 @@ import { markTarget, showTarget } from "./target.js";
  * @typedef {import("../app.js").App} App
  * @typedef {import("../choices.js").Choices} Choices
  * @typedef {import("./progress.js").Answer} Answer
- * @typedef {import("./lesson_data.js").Lesson} Lesson
- * @typedef {import("./lesson_data.js").Step} Step
- * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened
+ * @typedef {import("./catalogue.js").Lesson} Lesson
+ * @typedef {import("./catalogue.js").Step} Step
+ * @typedef {import("./catalogue.js").Opened} Opened
  * @typedef {import("./expressions.js").Verdict} Verdict
  */
 
@@ -35,10 +35,10 @@ export class Course {
     this.app = app;
     /** @type {Lesson[]} */
     this.lessons = [];
-    /** @type {Record<string, import("./lesson_data.js").LessonText>} */
+    /** @type {Record<string, import("./catalogue.js").LessonText>} */
     this.texts = {};
     this.language = "";
-    /** @type {Map<string, Step>} By name in links. */
+    /** @type {Map<string, Opened>} By name in links. */
     this.steps = new Map();
     /** @type {import("./progress.js").Progress} */
     this.progress = {};
@@ -52,8 +52,8 @@ export class Course {
     this.revealed = new Set();
     /** @type {Map<string, string>} Step → the text of the page when the visitor chose a token. */
     this.about = new Map();
-    /** @type {Map<string, string>} What the visitor has typed in the open step. */
-    this.drafts = new Map();
+    /** @type {string | undefined} What the visitor has typed in the open step. */
+    this.draft = undefined;
     /** @type {Token[] | null} The tokens that the visitor chooses from. */
     this.tokens = null;
     this.tokensText = ""; // the text of the page to which they belong
@@ -105,9 +105,8 @@ export class Course {
    * @returns {Opened | null}
    */
   stepOf(name) {
-    const [own, part] = name.split(".", 2), lesson = this.lessons.find((one) => one.name === own);
-    const step = part === undefined ? lesson?.steps[0] : lesson?.steps.find((one) => one.name === part);
-    return lesson && step ? { lesson, step, link: linkOf(lesson, step) } : null;
+    const { steps } = this;
+    return steps.get(name) ?? [...steps.values()].find(({ lesson }) => lesson.name === name) ?? null;
   }
 
   /** @param {Opened | null} found */
@@ -115,7 +114,7 @@ export class Course {
     this.opened = found;
     [this.unknown, this.outcome, this.checked, this.tokens, this.reveals] = [null, null, null, null, false];
     this.stopScrolling();
-    this.drafts.clear();
+    this.draft = undefined;
   }
 
   /**

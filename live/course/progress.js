@@ -5,10 +5,9 @@ export const BEFORE = "headlight-live-before";
 const MOST_TOKENS = 10_000;
 
 /**
- * @typedef {string | number | number[] | null} Answer null: the visitor has acted on the page instead.
+ * @typedef {string | number | null} Answer null: the visitor has acted on the page instead.
  * @typedef {Record<string, import("../assets/kept.js").LessonRecord>} Progress By the name of the step in links.
- * @typedef {{ form: string, options?: string[], side?: string, kind?: string, low?: number, high?: number,
- *   step?: number, longest?: number }} AnswerForm
+ * @typedef {{ form: string, options?: string[], side?: string, low?: number, high?: number, step?: number }} AnswerForm
  */
 
 const isCount = (value) => Number.isInteger(value) && value >= 0 && value < MOST_TOKENS;
@@ -17,9 +16,7 @@ const isCount = (value) => Number.isInteger(value) && value >= 0 && value < MOST
 const FITS = {
   one_of: ({ options }, answer) => options.includes(answer),
   one_token: (_, answer) => isCount(answer),
-  one_head: (_, answer) => Array.isArray(answer) && answer.length === 2 && answer.every(isCount),
   number: ({ low, high }, answer) => typeof answer === "number" && answer >= low && answer <= high,
-  word: ({ longest }, answer) => typeof answer === "string" && answer.length > 0 && answer.length <= longest,
   action: (_, answer) => answer === null,
 };
 
@@ -30,11 +27,11 @@ export function fits(form, answer) {
 
 /**
  * The records that have the form of their steps.
- * @param {Map<string, { answer: AnswerForm }>} steps By name in links.
+ * @param {Map<string, import("./catalogue.js").Opened>} steps By name in links.
  * @returns {Progress}
  */
 export function readProgress(steps) {
-  const all = keptObject(PROGRESS), known = [...steps].filter(([name, { answer: form }]) => {
+  const all = keptObject(PROGRESS), known = [...steps].filter(([name, { step: { answer: form } }]) => {
     const record = all[name];
     return record && typeof record === "object" && fits(form, record.first) && fits(form, record.answer);
   });

@@ -45,7 +45,7 @@ export class Situation {
 
 /**
  * What the visitor's run says about an answer.
- * @param {import("./lesson_data.js").Step} step
+ * @param {import("./catalogue.js").Step} step
  * @param {Situation} situation
  * @param {import("./progress.js").Answer} answer
  */

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from model.inference.run import UNTOUCHED
-from viz_app.course.lesson import Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict
+from viz_app.course.lesson import Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import RESULTS
-from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.long_analyses import Work, kept_job
 from viz_app.session.choice_forms import FORMS
@@ -25,8 +24,8 @@ class Judged:
     """What the check says about some answers.
 
     Attributes:
-        answers: The name of an option, words, heads as "2.3" (counted from 1), or the smallest and the largest number.
-            Empty before the visitor has done anything.
+        answers: The name of an option, words, or the smallest and the largest number. Empty before the visitor has
+            done anything.
         verdict: About one of them.
     """
 
@@ -81,27 +80,15 @@ def expected_answers(step: Step, situation: Situation) -> tuple[Judged, ...]:
             return tuple(Judged(answers=(option,), verdict=judge(option)) for option in options)
         case Number() as form:
             return right_numbers(form, judge)
-        case OneToken(side):
-            translation = situation.translation
-            tokens = translation.source if side == "reads" else translation.written
-            return right_among({index: token.text for index, token in enumerate(tokens)}, judge)
-        case OneHead(kind):
-            model = loading.config_of(situation.key).model
-            places = [(layer, head) for layer in range(model.num_layers(kind)) for head in range(model.num_heads)]
-            return right_among({(layer, head): f"{layer + 1}.{head + 1}" for layer, head in places}, judge)
-    return () if step.predicts else (Judged(answers=(), verdict=judge(None)),)  # nobody can try all words
-
-
-def right_among(names: dict[Any, str], judge: Callable[[Answer], Verdict]) -> tuple[Judged, ...]:
-    """All right answers together, with the verdict on the first."""
-    verdicts = {answer: judge(answer) for answer in names}
-    right = [answer for answer, verdict in verdicts.items() if verdict.right]
-    return (Judged(answers=tuple(names[answer] for answer in right), verdict=verdicts[right[0]]),) if right else ()
+        case OneToken() as form:
+            judged = [(token.text, judge(index)) for index, token in enumerate(form.tokens(situation))]
+            right = [(text, verdict) for text, verdict in judged if verdict.right]
+            return (Judged(answers=tuple(text for text, _ in right), verdict=right[0][1]),) if right else ()
+    return (Judged(answers=(), verdict=judge(None)),)
 
 
 def right_numbers(form: Number, judge: Callable[[Answer], Verdict]) -> tuple[Judged, ...]:
     """The smallest and the largest right number: the numbers below them are too low, and those above too high."""
-    whole = all(float(value).is_integer() for value in (form.low, form.high, form.step))
     numbers = [round(form.low + form.step * i, 6) for i in range(round((form.high - form.low) / form.step) + 1)]
     first, after = (
         bisect_left(numbers, True, key=lambda number: judge(number).outcome not in below)
@@ -109,7 +96,7 @@ def right_numbers(form: Number, judge: Callable[[Answer], Verdict]) -> tuple[Jud
     )
     if first == after:
         return ()
-    shown = tuple(f"{number:.0f}" if whole else f"{number:g}" for number in (numbers[first], numbers[after - 1]))
+    shown = tuple(f"{number:.0f}" if form.whole else f"{number:g}" for number in (numbers[first], numbers[after - 1]))
     return (Judged(answers=shown, verdict=judge(numbers[(first + after - 1) // 2])),)
 
 

@@ -1,10 +1,11 @@
 """What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from model.config.section import Section
+from model.inference.tokens import Token
 from viz_app.course.app_quantities import QUANTITIES
 from viz_app.course.expressions import Lines, evaluate
 from viz_app.course.situation import Situation
@@ -14,18 +15,17 @@ __all__ = [
     "Action",
     "Answer",
     "AnswerForm",
+    "Kept",
     "Lesson",
     "Number",
-    "OneHead",
     "OneOf",
     "OneToken",
     "Step",
     "Verdict",
-    "Word",
 ]
 
 Value = str | int | float
-Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
+Answer = str | float | None  # None: the visitor has acted on the page instead
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,10 @@ class OneToken(Section):
 
     side: Literal["reads", "writes"]
 
-
-@dataclass(frozen=True)
-class OneHead(Section):
-    """The visitor chooses a head of this kind of attention. The answer is (layer, head), from 0."""
-
-    kind: str
+    def tokens(self, situation: Situation) -> Sequence[Token]:
+        """The tokens to choose from."""
+        translation = situation.translation
+        return translation.source if self.side == "reads" else translation.written
 
 
 @dataclass(frozen=True)
@@ -57,12 +55,10 @@ class Number(Section):
     high: float
     step: float
 
-
-@dataclass(frozen=True)
-class Word(Section):
-    """The visitor types a word or a sentence."""
-
-    longest: int = 200  # characters
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole number."""
+        return all(float(value).is_integer() for value in (self.low, self.high, self.step))
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,19 @@ class Action(Section):
     """The visitor acts on the page, which is visible from the beginning. There is no answer to type."""
 
 
-AnswerForm = OneOf | OneToken | OneHead | Number | Word | Action
+@dataclass(frozen=True)
+class Kept(Section):
+    """No answer to a step, but a text that the browser keeps beside the answers."""
+
+    longest: int  # characters
+
+
+AnswerForm = OneOf | OneToken | Number | Action | Kept
 # As the data of a lesson names them, in its file and in a published page.
 FORMS: Mapping[str, type[AnswerForm]] = {
     "one_of": OneOf,
     "one_token": OneToken,
-    "one_head": OneHead,
     "number": Number,
-    "word": Word,
     "action": Action,
 }
 

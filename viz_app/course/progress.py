@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.lesson import Action, Answer, AnswerForm, Kept, Lesson, Number, OneOf, OneToken, Step
 from viz_app.session.choice_forms import FORMS
 
 __all__ = [
@@ -52,11 +52,9 @@ def fits(form: AnswerForm, answer: object) -> bool:
             return answer in options
         case OneToken():
             return isinstance(answer, int | float) and whole(answer) and 0 <= answer < MOST_TOKENS
-        case OneHead():
-            return isinstance(answer, tuple) and len(answer) == 2 and all(map(whole, answer)) and min(answer) >= 0
         case Number(low, high):
             return isinstance(answer, int | float) and not isinstance(answer, bool) and low <= answer <= high
-        case Word(longest):
+        case Kept(longest):
             return isinstance(answer, str) and 0 < len(answer) <= longest
         case Action():
             return answer is None
@@ -84,17 +82,10 @@ def read_progress(stored: object, forms: Mapping[str, AnswerForm]) -> dict[str, 
 def read_record(stored: object, form: AnswerForm) -> Record | None:
     if not isinstance(stored, Mapping):
         return None
-    first, answer = (as_answer(stored.get(part)) for part in ("first", "answer"))
+    first, answer = stored.get("first"), stored.get("answer")
     if not (fits(form, first) and fits(form, answer)):
         return None
     return Record(first=first, answer=answer, right=stored.get("right") is True)
-
-
-def as_answer(stored: object) -> Answer:
-    """An answer from JSON, which has lists in place of tuples."""
-    if isinstance(stored, list):
-        return (int(stored[0]), int(stored[1])) if len(stored) == 2 and all(map(whole, stored)) else "invalid"
-    return stored if isinstance(stored, str | int | float | None) else "invalid"
 
 
 def written_record(record: Record) -> dict[str, object]:

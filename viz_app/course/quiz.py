@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from viz_app.content.catalogues import ENGLISH
 from viz_app.content.lesson_texts import LESSONS
-from viz_app.course.lesson import AnswerForm, Word
+from viz_app.course.lesson import AnswerForm, Kept
 from viz_app.course.progress import Progress, Record
 
 __all__ = [
@@ -32,7 +32,7 @@ QuizAnswers = Mapping[str, str]  # name of the question → name of the option
 Item = TypeVar("Item")
 ID, PATTERN = "questions.id", re.compile(r"[0-9a-f]{8}")
 # What the browser keeps beside the answers to the lessons.
-QUIZ_FORMS: dict[str, AnswerForm] = {ID: Word(8), **{f"questions.{one}": Word(1000) for one in ROUNDS}}
+QUIZ_FORMS: dict[str, AnswerForm] = {ID: Kept(8), **{f"questions.{one}": Kept(1000) for one in ROUNDS}}
 
 
 @dataclass(frozen=True, kw_only=True)

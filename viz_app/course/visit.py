@@ -5,7 +5,7 @@ all choices can be replaced.
 """
 
 import secrets
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,12 +17,12 @@ from viz_app.course.progress import CHOICE, OUTSIDE, Before, Record, read_before
 from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS
-from viz_app.session.choices import Choices, choices, replace_choices, set_choice
+from viz_app.session.choices import Choices, choices, replace_choices
 
 __all__ = [
     *("LessonVisit", "answer_step", "begin_step", "finish_lesson", "follow_lesson", "forget_progress", "give_hint"),
     *("hand_in", "judge_step", "leave_lesson", "lesson_visit", "note_pointing", "opened_step", "own_text"),
-    *("receive_before", "receive_progress", "reset_step", "reveal_step", "show_answer", "step_choices", "take_offer"),
+    *("receive_before", "receive_progress", "reset_step", "reveal_step", "show_answer", "step_choices"),
     *("unchanged", "unknown_step"),
 ]
 
@@ -272,12 +272,6 @@ def give_hint(most: int) -> None:
     shown = visit.hints[visit.step] = min(visit.hints.get(visit.step, 0) + 1, most)
     if shown == most:
         reveal_step()
-
-
-def take_offer(offer: Mapping[str, str]) -> None:
-    """Callback: choose what a step offers, as a link writes it."""
-    for name, text in offer.items():
-        set_choice(name, FORMS[name].read(text))
 
 
 def note_pointing(name: object) -> None:

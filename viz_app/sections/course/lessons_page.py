@@ -34,7 +34,15 @@ from viz_app.session.classes import CLASSES
 from viz_app.session.links import link
 from viz_app.widgets.long_work import requested, wait_for
 
-__all__ = ["for_teachers", "forget_button", "lesson_list", "lesson_summary", "quiz_csv", "quiz_tab"]
+__all__ = [
+    "for_teachers",
+    "forget_button",
+    "lesson_list",
+    "lesson_summary",
+    "lesson_titles",
+    "quiz_csv",
+    "quiz_tab",
+]
 
 ROUND_NAMES = {"before": N_("Before the lessons"), "after": N_("After the lessons")}
 COLUMNS = ("id", "round", "question", "answer")
@@ -65,6 +73,12 @@ def lesson_list() -> None:
     for number, lesson in enumerate(LESSONS, start=1):
         with st.container(key=f"lesson_{lesson.name}", border=True):
             lesson_row(number, lesson)
+
+
+def lesson_titles() -> dict[str, str]:
+    """The title of each lesson, with its number."""
+    numbered = enumerate(LESSONS, start=1)
+    return {one.name: f"{number}. {lesson_text(one.name, language()).title}" for number, one in numbered}
 
 
 def lesson_row(number: int, lesson: Lesson) -> None:
@@ -215,8 +229,7 @@ def for_teachers() -> None:
             "common mistakes. It also opens in a browser without this app."
         )
     )
-    numbered = enumerate(LESSONS, start=1)
-    titles = {lesson.name: f"{number}. {lesson_text(lesson.name, language()).title}" for number, lesson in numbered}
+    titles = lesson_titles()
     titles[PLAN] = plan_text(language()).partition("\n")[0].removeprefix("# ")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(t("Page for paper"), titles, format_func=lambda one: titles[one], key="sheet")
