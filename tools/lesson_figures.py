@@ -29,7 +29,7 @@ from model.network.protocols import Writes
 from model.trace import Edit, hook_name, tracing
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.catalogue import FIGURES, lesson_named
-from viz_app.course.quantities import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights, mean_entropies
+from viz_app.course.quantities import KINDS_IN_ORDER, entropies, head_effects, head_gradients, largest_weights
 from viz_app.course.situation import Situation
 from viz_app.services.analyses import aligned_pairs
 from viz_app.services.listing import CheckpointKey, list_one
@@ -116,7 +116,7 @@ def many_heads(key: CheckpointKey) -> dict[str, int]:
 
 
 def query_key_value(key: CheckpointKey) -> dict[str, int | float]:
-    means = np.mean([mean_entropies(Situation(key=key, text=sentence)) for sentence in SENTENCES], axis=0)
+    means = np.mean([entropies(Situation(key=key, text=sentence)) for sentence in SENTENCES], axis=0)
     return {
         "sentences": len(SENTENCES),
         "divided_all": round(float(means[0]), 4),

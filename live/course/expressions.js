@@ -60,7 +60,6 @@ const FUNCTIONS = {
   in: (one, many) => many.includes(one),
   "not in": (one, many) => !many.includes(one),
   at: (values, place) => (isList(values) ? values.at(place) : values[place]),
-  get: (values, name) => values[name],
   slice: (values, first, last) => values.slice(first, last === "" ? undefined : last),
   list: (...values) => values,
   right_if: (right) => (right ? "right" : "wrong"),
@@ -122,7 +121,7 @@ async function resultOf(tree, names, call) {
   }
   if (name === "for") {
     const [item, many, condition, element] = parts, found = [];
-    for (const one of itemsOf(await value(many))) {
+    for (const one of itemsOf((await value(many)) ?? [])) {
       const inner = { ...names, [item]: one };
       if (await resultOf(condition, inner, call)) found.push(await resultOf(element, inner, call));
     }
@@ -160,5 +159,6 @@ export async function evaluate(lines, given, call) {
     else values[name] = value;
   }
   const { outcome, ...shown } = values;
+  if (outcome === undefined) throw new Error("The check has no outcome for this run.");
   return { right: outcome === "right", outcome, values: shown };
 }

@@ -40,14 +40,8 @@ function wordAt(tokens, index) {
 /** @param {Situation} situation @param {string} kind @returns {Head[]} */
 const allOfKind = ({ info }, kind) => everyHead(info.heads).filter((head) => head.kind === kind);
 
-/** Every head of a kind gives all its keys the same weight. @param {Situation} situation @returns {Changes} */
-const uniform = (situation, kind) => ({ ...noChanges(), uniform: allOfKind(situation, kind) });
-
 /** @param {Head[]} ablated @returns {Changes} */
 const without = (ablated) => ({ ...noChanges(), ablated });
-
-/** Whether the visitor has made these changes and no others. @param {Situation} situation @param {Changes} changes */
-const onlyHas = (situation, changes) => writeChanges(situation.changes) === writeChanges(changes);
 
 /** @param {Situation} situation @param {string} text @param {Changes} changes */
 async function textWith(situation, text, changes) {
@@ -199,19 +193,11 @@ export const QUANTITIES = {
   head_count: ({ info }) => everyHead(info.heads).length,
   weights: async (situation, kind, layer, head, row) =>
     mapRows((await situation.translation()).maps[kind], layer, head)[row],
+  changes: ({ changes }) => writeChanges(changes),
   silenced: ({ changes }) => inOrderOfHeads(changes.ablated),
-  only_silenced: (situation) => onlyHas(situation, without(situation.changes.ablated)),
-  only_uniform: (situation, kind) => onlyHas(situation, uniform(situation, kind)),
+  only_silenced: ({ changes }) => writeChanges(changes) === writeChanges(without(changes.ablated)),
   text_without: (situation, heads) => textWith(situation, situation.text, without(heads)),
-  text_uniform: (situation, kind) => textWith(situation, situation.text, uniform(situation, kind)),
   heads_of: (situation, kind, layer) => allOfKind(situation, kind).filter((head) => head.layer === layer),
-
-  /** For one row of cross-attention, the key with the largest weight in each head of each layer, (L, H). */
-  async strongest(situation, row) {
-    const { maps: { cross } } = await situation.translation(), [layers, heads] = cross.shape;
-    return Array.from({ length: layers },
-      (_, l) => Array.from({ length: heads }, (_, h) => largestAt(mapRows(cross, l, h)[row])));
-  },
 
   /** How many tokens a row looks before an earlier row, and the two rows: the two that are farthest apart. */
   async jump_back(situation) {

@@ -49,10 +49,10 @@ export class Situation {
  * @param {Situation} situation
  * @param {import("./progress.js").Answer} answer
  */
-export async function check({ lines, parameters, answer: { form } }, situation, answer) {
+export async function check({ lines, parameters, choices, answer: { form } }, situation, answer) {
   /** @type {import("./rich.js").Values} */
   const estimate = form === "number" ? { answer: Number(answer) } : {};
-  const verdict = await evaluate(lines, { ...parameters, ...estimate, given: answer },
+  const verdict = await evaluate(lines, { ...parameters, ...estimate, given: answer, opens: choices },
     (name, values) => QUANTITIES[name](situation, ...values));
   return { ...verdict, values: { ...estimate, ...verdict.values } };
 }

@@ -1,7 +1,5 @@
 """What only the app can show of a run, by the names that the checks of lessons use."""
 
-import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -260,9 +258,6 @@ def end_shares(situation: Situation) -> dict[str, float]:
     }
 
 
-quantities(letters_in=lambda _, token: any(map(str.isalpha, token)))
-
-
 # How a model learns and writes.
 def result_after(situation: Situation, step: int) -> SnapshotResult:
     """What the snapshot after a step of the training run does with the text."""
@@ -274,11 +269,10 @@ def result_after(situation: Situation, step: int) -> SnapshotResult:
 quantities(
     first_text=lambda situation: result_after(situation, 0).text,
     first_loss=lambda situation: result_after(situation, 0).loss,
-    most_frequent=lambda _, text: max(Counter(text.split()).values(), default=0),
-    pieces=lambda _, text: text.split(),
     usual_loss=lambda situation: nats_per_token(situation.usual),
     vocabulary=lambda situation: require_writing(translator(situation.key)).config.target_vocab_size,
-    log=lambda _, number: math.log(number),
+    usual_log_prob=lambda situation: situation.usual.log_prob,
+    encoder_layers=lambda situation: config_of(situation.key).model.num_encoder_layers,
 )
 
 
@@ -341,12 +335,6 @@ def parameters_in(situation: Situation, module: str) -> int:
     """How many parameters the modules have whose name begins so."""
     table = parameter_table(situation.key)
     return int(table.loc[table["module"].str.startswith(module), "parameters"].sum())
-
-
-quantities(
-    usual_log_prob=lambda situation: situation.usual.log_prob,
-    encoder_layers=lambda situation: config_of(situation.key).model.num_encoder_layers,
-)
 
 
 @quantity

@@ -28,7 +28,7 @@ from typing import Any
 
 from viz_app.content.lesson_texts import LESSONS as FOLDER
 from viz_app.course.app_quantities import QUANTITIES
-from viz_app.course.expressions import FUNCTIONS, SPECIAL, Lines, names_in, outcomes_of, parse
+from viz_app.course.expressions import FUNCTIONS, Lines, names_in, outcomes_of, parse
 from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Step
 from viz_app.course.quiz import QUIZ_FORMS
 
@@ -89,12 +89,12 @@ def step_of(values: Mapping[str, Any], places: Mapping[str, Mapping[str, str]], 
 def check_of(values: Mapping[str, Any], measured: Mapping[str, Any]) -> tuple[Lines, dict[str, Any]]:
     """The lines of a check, and the parameters that they use."""
     lines, parameters = parse(values["check"]), dict(values.get("parameters", {}))
-    names = {*names_in(lines)}
-    if unused := parameters.keys() - names:
+    used, names = names_in(values["check"])
+    if unused := parameters.keys() - used:
         raise ValueError(f"its check does not use {', '.join(sorted(unused))}.")
     if "figures" in names:
         parameters["figures"] = measured
-    if unknown := names - {"given", *SPECIAL, *parameters, *FUNCTIONS, *QUANTITIES}:
+    if unknown := names - {"given", "opens", *parameters, *FUNCTIONS, *QUANTITIES}:
         raise ValueError(f"its check has the unknown name {', '.join(sorted(unknown))}.")
     return lines, parameters
 

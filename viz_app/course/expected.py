@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from model.inference.run import UNTOUCHED
 from viz_app.course.lesson import Answer, Lesson, Number, OneOf, OneToken, Step, Verdict
@@ -12,7 +12,7 @@ from viz_app.server.jobs import Report
 from viz_app.server.server_state import RESULTS
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.long_analyses import Work, kept_job
-from viz_app.session.choice_forms import FORMS
+from viz_app.session.choice_forms import read_texts
 
 __all__ = ["Expected", "Judged", "expected_answers", "expected_work", "known_answers", "opening"]
 
@@ -54,12 +54,12 @@ def opening(step: Step, key: CheckpointKey) -> Situation:
         step: The step.
         key: Of its checkpoint.
     """
-    read: dict[str, Any] = {name: FORMS[name].read(text) for name, text in step.choices.items()}
+    read = read_texts(step.choices)
     return Situation(
         key=key,
         text=step.choices.get("text", ""),
-        forced=read.get("forced") or (),
-        intervention=read.get("intervention") or UNTOUCHED,
+        forced=read.get("forced", ()),
+        intervention=read.get("intervention", UNTOUCHED),
         choices=step.choices,
     )
 

@@ -6,9 +6,10 @@
     row.place                                       and all parts of this
     outcome = right_if(given == _at[0])             the name of the text that the visitor reads
 
-`given` is the visitor's answer. The other names are parameters of the step, quantities of the run (`quantities.py` and
-`app_quantities.py`) or functions (`FUNCTIONS`). Whatever is computed with something missing is missing, such as the
-second of one key. A page gets each expression as a tree of lists, ["ranked", ["among", …]].
+`given` is the visitor's answer, and `opens` has the choices that the step opens. The other names are parameters of the
+step, quantities of the run (`quantities.py`, `app_quantities.py`) or functions (`FUNCTIONS`). Whatever is computed with
+something missing is missing, such as the second of one key. A published page gets each expression as a tree of lists:
+["ranked", ["among", …]].
 """
 
 import ast
@@ -20,24 +21,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "ESTIMATES",
-    "FUNCTIONS",
-    "SPECIAL",
-    "Lines",
-    "Tree",
-    "evaluate",
-    "names_in",
-    "outcomes_of",
-    "parse",
-    "words",
-]
+__all__ = ["FUNCTIONS", "Lines", "Tree", "evaluate", "names_in", "outcomes_of", "parse", "words"]
 
 Tree = Any  # a number, a name, ["text", …], or a function with its arguments
 Lines = Sequence[tuple[str, Tree]]  # name → expression; "" for values under their own names
-ESTIMATES = ("right", "too-low", "too-high")
-OUTCOMES = {"right_if": ("right", "wrong"), "estimated": ESTIMATES}  # of the functions that give one
-SPECIAL = ("text", "if", "and", "or", "not", "for")  # they do not evaluate all of their parts
+# Of the functions that give one.
+OUTCOMES = {"right_if": ("right", "wrong"), "estimated": ("right", "too-low", "too-high")}
 OPERATORS: dict[type[ast.AST], str] = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"},
     **{
@@ -104,13 +93,13 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "in": lambda one, many: one in many,
     "not in": lambda one, many: one not in many,
     "at": part,
-    "get": part,
     "slice": lambda values, first, last: values[first : len(values) if last == "" else last],
     "list": lambda *values: list(values),
     "right_if": lambda right: "right" if right else "wrong",
     "estimated": estimated,
     "abs": abs,
     "exp": math.exp,
+    "log": math.log,
     "len": len,
     "round": round,
     "range": range,
@@ -126,7 +115,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "largest_name": lambda named: max(named, key=named.__getitem__),
     "ranked": lambda values: np.argsort(-np.asarray(values)).tolist(),
     "among": lambda values, chosen: np.where(chosen, values, -np.inf),
-    "times": lambda one, other: np.multiply(one, other),
+    "times": np.multiply,
     "apart": lambda one, other: float(np.abs(np.subtract(one, other)).max()),
     "distinct": lambda values: [*dict.fromkeys(values)],
     "most_common": lambda values: int(np.bincount(values).argmax()),
@@ -134,6 +123,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "words": words,
     "is_count": str.isdecimal,
     "trimmed": str.strip,
+    "split": str.split,
+    "is_letter": str.isalpha,
     "ends": str.endswith,
     "sorted": sorted,
 }
@@ -175,7 +166,7 @@ def tree(node: ast.expr) -> Tree:
         case ast.Name(name):
             return name
         case ast.Attribute(whole, name):
-            return ["get", tree(whole), ["text", name]]
+            return ["at", tree(whole), ["text", name]]
         case ast.Subscript(whole, ast.Slice(lower, upper)):
             return ["slice", tree(whole), tree(lower) if lower else 0, tree(upper) if upper else ["text", ""]]
         case ast.Subscript(whole, place):
@@ -227,7 +218,8 @@ class Scope(dict[str, Any]):
             case ["not", one]:
                 return not self.value(one)
             case ["for", name, many, condition, element]:
-                scopes = (Scope({**self, name: one}, self.call) for one in self.value(many))
+                items = self.value(many)
+                scopes = (Scope({**self, name: one}, self.call) for one in (() if items is None else items))
                 return [one.value(element) for one in scopes if one.value(condition)]
             case [name, *parts]:
                 values = [self.value(one) for one in parts]
@@ -244,6 +236,9 @@ def evaluate(lines: Lines, given: Mapping[str, Any], call: Callable[..., Any]) -
         lines: The check.
         given: The answer and the parameters by name.
         call: Computes a quantity by its name, with its arguments.
+
+    Raises:
+        ValueError: something that decides is missing in this run.
     """
     known, values = dict[str, Any](), dict[str, Any]()
 
@@ -260,7 +255,9 @@ def evaluate(lines: Lines, given: Mapping[str, Any], call: Callable[..., Any]) -
         scope |= {name: value}
         if not name.startswith("_"):
             values |= value if isinstance(value, Mapping) else {name: value}
-    return values.pop("outcome"), {name: plain_number(one) for name, one in values.items() if one is not None}
+    if (outcome := values.pop("outcome")) is None:
+        raise ValueError("The check has no outcome for this run.")
+    return outcome, {name: plain_number(one) for name, one in values.items() if one is not None}
 
 
 def plain_number(value: Any) -> str | int | float:
@@ -285,21 +282,8 @@ def outcomes_of(lines: Lines) -> tuple[str, ...]:
     return tuple(dict.fromkeys(results("outcome")))
 
 
-def names_in(lines: Lines) -> Iterator[str]:
-    """The names and functions that a check takes from elsewhere."""
-    known: set[str] = set()
-    for name, expression in lines:
-        yield from (one for one in free(expression) if one not in known)
-        known.add(name)
-
-
-def free(tree: Tree) -> Iterator[str]:
-    match tree:
-        case str():
-            yield tree
-        case ["text", _]:
-            return
-        case ["for", name, *parts]:
-            yield from (one for part in parts for one in free(part) if one != name)
-        case [name, *parts]:
-            yield from (name, *(one for part in parts for one in free(part)))
+def names_in(text: str) -> tuple[set[str], set[str]]:
+    """The names and functions that a check uses, and those of them that it does not define itself."""
+    names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    used, own = ({one.id for one in names if isinstance(one.ctx, form)} for form in (ast.Load, ast.Store))
+    return used, used - own

@@ -140,7 +140,7 @@ class Step(Section):
         """What the visitor's run says about an answer."""
         estimate = {"answer": float(str(answer))} if isinstance(self.answer, Number) else {}
         given = int(float(str(answer))) if isinstance(self.answer, OneToken) else estimate.get("answer", answer)
-        names = {**self.parameters, **estimate, "given": given}
+        names = {**self.parameters, **estimate, "given": given, "opens": self.choices}
         outcome, values = evaluate(self.lines, names, lambda name, *parts: QUANTITIES[name](situation, *parts))
         return Verdict(right=outcome == "right", outcome=outcome, values={**estimate, **values})
 

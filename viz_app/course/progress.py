@@ -4,11 +4,11 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from viz_app.course.lesson import Action, Answer, AnswerForm, Kept, Lesson, Number, OneOf, OneToken, Step
-from viz_app.session.choice_forms import FORMS
+from viz_app.session.choice_forms import FORMS, read_texts
 
 __all__ = [
     *("CHOICE", "OUTSIDE", "Before", "Progress", "Record", "finished_steps", "first_open_step", "fits", "read_before"),
-    *("read_progress", "written_before", "written_record"),
+    *("read_progress", "written_before"),
 ]
 
 MOST_TOKENS = 10_000
@@ -88,11 +88,6 @@ def read_record(stored: object, form: AnswerForm) -> Record | None:
     return Record(first=first, answer=answer, right=stored.get("right") is True)
 
 
-def written_record(record: Record) -> dict[str, object]:
-    """A record for the browser."""
-    return {"first": record.first, "answer": record.answer, "right": record.right}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Before:
     """Where the visitor was before the lesson.
@@ -125,5 +120,4 @@ def read_before(stored: object, pages: Container[str]) -> Before | None:
         return None
     names = [name for name in FORMS if name not in (*OUTSIDE, CHOICE)]
     texts = {name: text for name in names if isinstance(text := chosen.get(name), str) and len(text) <= MOST}
-    read = {name: FORMS[name].read(text) for name, text in texts.items()}
-    return Before(page=page, chosen={name: value for name, value in read.items() if value is not None})
+    return Before(page=page, chosen=read_texts(texts))

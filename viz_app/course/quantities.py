@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.anatomy import derive
+from model.analysis.anatomy import Anatomy, derive
 from model.analysis.importance import all_heads
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.statistics import cosine_similarity, entropy, rank_agreement
@@ -29,7 +29,10 @@ from viz_app.services.padded_batches import batch_of, bug_of
 from viz_app.services.position_tables import position_table
 from viz_app.services.results import log_prob_of, result_of
 
-__all__ = ["QUANTITIES", "all_of_kind", "head_sizes", "mean_entropies", "quantity", "row", "word_at"]
+__all__ = [
+    *("BASE", "KINDS_IN_ORDER", "QUANTITIES", "batch_texts", "entropies", "head_effects", "head_gradients"),
+    *("largest_weights", "quantities", "quantity", "row", "sentence", "word_at"),
+]
 
 FloatArray = NDArray[np.float32]
 QUANTITIES: dict[str, Callable[..., Any]] = {}  # name → its function of a situation
@@ -116,11 +119,10 @@ quantities(
     size=lambda situation, kind: head_sizes(situation)[kind],
     head_count=lambda situation: sum(layers * heads for layers, heads in head_sizes(situation).values()),
     weights=lambda situation, kind, layer, head, row: situation.translation.maps[kind][layer, head, row],
+    changes=lambda situation: situation.intervention.code(),
     silenced=lambda situation: sorted(situation.intervention.ablated),
     only_silenced=lambda situation: situation.intervention == Intervention(ablated=situation.intervention.ablated),
-    only_uniform=lambda situation, kind: situation.intervention == uniform(situation, kind),
     text_without=lambda situation, heads: translated(situation, situation.text, without(heads)),
-    text_uniform=lambda situation, kind: translated(situation, situation.text, uniform(situation, kind)),
     heads_of=lambda situation, kind, layer: [head for head in all_of_kind(situation, kind) if head.layer == layer],
 )
 
@@ -136,18 +138,6 @@ def without(heads: Sequence[Head]) -> Intervention:
 
 def all_of_kind(situation: Situation, kind: str) -> list[Head]:
     return [head for head in all_heads(loaded(situation.key).model) if head.kind == kind]
-
-
-def uniform(situation: Situation, kind: str) -> Intervention:
-    """Every head of a kind gives all its keys the same weight."""
-    return Intervention(uniform=frozenset(all_of_kind(situation, kind)))
-
-
-@quantity
-def strongest(situation: Situation, row: int) -> list[list[int]]:
-    """For one row of cross-attention, the key with the largest weight in each head of each layer, (L, H)."""
-    found: list[list[int]] = situation.translation.maps["cross"][:, :, row].argmax(axis=-1).tolist()
-    return found
 
 
 @quantity
@@ -244,48 +234,69 @@ def agreement(situation: Situation, measure: str) -> dict[str, float]:
 
 
 # One row of a map by hand.
+def row_parts(situation: Situation) -> tuple[Head, int, Translation, Anatomy]:
+    """The head and the query that the page Inside takes apart by its own defaults, the run, and the vectors."""
+    kind = situation.choices.get("kind", "cross")
+    layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
+    translation, parts = anatomy_of(situation.key, forced_run(situation), kind, layer)
+    query = min(whole_number(situation, "query", 2), len(translation.tokens_of(kind)[0]) - 1)
+    return Head(kind, layer, whole_number(situation, "head", 1) - 1), query, translation, parts
+
+
+def forced_run(situation: Situation) -> Run:
+    return Run(text=situation.text, forced=situation.forced)
+
+
+@quantity
 def row(situation: Situation) -> dict[str, Any]:
-    """The row that the page Inside takes apart, with the page's own defaults.
+    """One row of the map.
 
     Returns:
         `place` names it. `keys`: the tokens. `weights` as the model recorded them; `shares` computed again from `dots`
         and `scores`, and `undivided` without the division by `root`. `cosines` of the values with the head output.
     """
-    kind = situation.choices.get("kind", "cross")
-    layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
-    head = whole_number(situation, "head", 1) - 1
-    run = Run(text=situation.text, forced=situation.forced)
-    translation, parts = anatomy_of(situation.key, run, kind, layer)
-    queries, keys = translation.tokens_of(kind)
-    query = min(int(situation.choices.get("query", "2")), len(queries) - 1)
-    derived, values = derive(parts, head, query), parts.values[head]
+    head, query, translation, parts = row_parts(situation)
+    queries, keys = translation.tokens_of(head.kind)
+    derived, values = derive(parts, head.head, query), parts.values[head.head]
+    lengths = np.linalg.norm(values, axis=-1) * np.linalg.norm(derived.head_output)
     return {
-        "place": {"layer": layer + 1, "head": head + 1, "query": queries[query].text},
+        "place": {**place_of(situation, head), "query": queries[query].text},
         "keys": texts_of(keys),
         "open": parts.allowed[query],
         "masked": ~parts.allowed[query],
         "width": parts.queries.shape[-1],
         "root": 1 / parts.scaling,
-        "weights": parts.weights[head, query],
+        "weights": parts.weights[head.head, query],
         "dots": derived.dots,
         "scores": derived.scores,
         "shares": derived.weights,
-        "undivided": derive(parts, head, query, scale=False).weights,
-        "at_temperature": lambda degrees: derive(parts, head, query, temperature=degrees).weights,
-        "cosines": values
-        @ derived.head_output
-        / (np.linalg.norm(values, axis=-1) * np.linalg.norm(derived.head_output)),
-        "norms": lambda: value_norms_of(situation.key, run)[kind][layer, head],
+        "undivided": derive(parts, head.head, query, scale=False).weights,
+        "cosines": values @ derived.head_output / lengths,
     }
 
 
-def mean_entropies(situation: Situation) -> list[float]:
+@quantity
+def row_at_temperature(situation: Situation, temperature: float) -> FloatArray:
+    """The weights of the row with a temperature."""
+    head, query, _, parts = row_parts(situation)
+    return derive(parts, head.head, query, temperature=temperature).weights
+
+
+@quantity
+def value_norms(situation: Situation) -> FloatArray:
+    """The length of each value of the head after the output projection."""
+    head, _, _, _ = row_parts(situation)
+    return value_norms_of(situation.key, forced_run(situation))[head.kind][head.layer, head.head]
+
+
+@quantity
+def entropies(situation: Situation) -> list[float]:
     """The mean entropy of all rows of all heads, in nats: as the model computes them, and without the division."""
     found: tuple[list[float], list[float]] = ([], [])
     model = config_of(situation.key).model
     for kind in model.kinds:
         for layer in range(model.num_layers(kind)):
-            _, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
+            _, parts = anatomy_of(situation.key, forced_run(situation), kind, layer)
             heads, queries = parts.queries.shape[:2]
             for scale, rows in zip((True, False), found, strict=True):
                 weights = [derive(parts, h, q, scale=scale).weights for h in range(heads) for q in range(queries)]
@@ -294,16 +305,8 @@ def mean_entropies(situation: Situation) -> list[float]:
 
 
 quantities(
-    row=row,
-    row_at_temperature=lambda situation, degrees: row(situation)["at_temperature"](degrees),
-    value_norms=lambda situation: row(situation)["norms"](),
-    entropies=mean_entropies,
     entropy=lambda _, weights: float(entropy(np.asarray(weights)[None])[0]),
-)
-
-
-# Positions.
-quantities(
+    # Positions.
     wavelengths=lambda situation: waves_of(position_table(situation.key).shape[1], BASE),
     similarities=lambda situation, place: cosine_similarity(position_table(situation.key))[place],
 )

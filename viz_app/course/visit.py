@@ -16,13 +16,13 @@ from viz_app.course.lesson import Answer, Lesson, Step, Verdict
 from viz_app.course.progress import CHOICE, OUTSIDE, Before, Record, read_before, read_progress
 from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
-from viz_app.session.choice_forms import FORMS
+from viz_app.session.choice_forms import read_texts
 from viz_app.session.choices import Choices, choices, replace_choices
 
 __all__ = [
     *("LessonVisit", "answer_step", "begin_step", "finish_lesson", "follow_lesson", "forget_progress", "give_hint"),
     *("hand_in", "judge_step", "leave_lesson", "lesson_visit", "note_pointing", "opened_step", "own_text"),
-    *("receive_before", "receive_progress", "reset_step", "reveal_step", "show_answer", "step_choices"),
+    *("receive_before", "receive_progress", "reset_step", "reveal_step", "show_answer"),
     *("unchanged", "unknown_step"),
 ]
 
@@ -147,7 +147,7 @@ def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
         change_before(visit, Before(page=page, chosen=kept_before))
     text = "" if wanted.own_place else own_text(visit, step)
     kept = {name: chosen[name] for name in kept_outside()}
-    replace_choices(step_choices(step) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
+    replace_choices(read_texts(step.choices) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
     visit.step, visit.finished = wanted.step, ""
     if presents():
         visit.shown.pop(visit.step, None)  # the class answers first, also where the teacher has prepared the lesson
@@ -176,12 +176,6 @@ def kept_outside() -> list[str]:
     return [name for name in OUTSIDE if name in choices().chosen]
 
 
-def step_choices(step: Step) -> dict[str, object]:
-    """The choices of a step as the session keeps them."""
-    read = {name: FORMS[name].read(text) for name, text in step.choices.items()}
-    return {name: value for name, value in read.items() if value is not None}
-
-
 def own_text(visit: LessonVisit, step: Step) -> str:
     """The text that the visitor typed in the open step, if another step can use it; else ""."""
     found = step_of_link(visit.step)
@@ -200,7 +194,7 @@ def opened_step() -> tuple[Lesson, Step] | None:
 
 def unchanged(step: Step, kept: Choices) -> bool:
     """Whether the page shows exactly the place of a step."""
-    own = step_choices(step)
+    own = read_texts(step.choices)
     return all(kept.chosen.get(name) == value for name, value in own.items()) and not (
         {"text", "checkpoint", "intervention", "forced"} & set(kept.not_default()) - set(own)
     )

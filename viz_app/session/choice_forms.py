@@ -1,7 +1,7 @@
 """How each choice is written in a link. Names and ids in links never change; labels may."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from model.interventions import Intervention
 from viz_app.content.catalogues import offered_languages
 from viz_app.content.examples import BATCHES
 
-__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link"]
+__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link", "read_texts"]
 
 MAX_IN_URL = 2_000  # characters of one choice in a URL; servers accept about 8,000 for a whole URL
 
@@ -108,6 +108,12 @@ FORMS: dict[str, Form] = {
     "intervention": Form(read_intervention, Intervention.code),
     "lesson": TEXT,  # an unknown step gets a sentence
 }
+
+
+def read_texts(written: Mapping[str, str]) -> dict[str, Any]:
+    """The choices by name that these texts of a link mean. What no choice could be is left out."""
+    values = {name: FORMS[name].read(text) for name, text in written.items() if name in FORMS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def fits_into_a_link(text: str) -> bool:

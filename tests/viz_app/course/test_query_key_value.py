@@ -10,7 +10,7 @@ from tests.viz_app.course.lesson_runs import answered, outcomes, situation_of, s
 from tools.lesson_figures import SENTENCES, weights_hash
 from viz_app.course.catalogue import figures, lesson_named
 from viz_app.course.lesson import Verdict
-from viz_app.course.quantities import mean_entropies, row
+from viz_app.course.quantities import entropies, row
 
 LESSON = lesson_named("query-key-value")
 
@@ -71,7 +71,7 @@ def test_the_measured_figures_are_those_of_the_bundled_weights() -> None:
     assert figures()["weights"]["everyday-en-de"] == weights_hash(BUNDLED / "everyday-en-de")
     measured = figures()["figures"]["query-key-value"]
     assert measured["sentences"] == len(SENTENCES)
-    sample = [mean_entropies(situation_of(step_of(LESSON, "row"), text=sentence)) for sentence in SENTENCES[:1]]
+    sample = [entropies(situation_of(step_of(LESSON, "row"), text=sentence)) for sentence in SENTENCES[:1]]
     divided, undivided = np.mean(sample, axis=0)
     assert divided == pytest.approx(measured["divided_all"], abs=0.3)
     assert undivided == pytest.approx(measured["undivided_all"], abs=0.1)

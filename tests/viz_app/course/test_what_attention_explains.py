@@ -18,7 +18,6 @@ from tools.lesson_figures import (
 )
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.catalogue import lesson_named
-from viz_app.course.quantities import uniform
 
 LESSON = lesson_named("what-attention-explains")
 
@@ -156,7 +155,7 @@ def test_a_sentence_with_parts_of_words_solves_the_third_puzzle(text: str) -> No
 def test_the_third_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-needs-patterns").outcome == "unchanged", "as the step opens"
     assert answered(LESSON, "puzzle-needs-patterns", text="Where is the station?").outcome == "unchanged"
-    encoder = uniform(situation_of(step_of(LESSON, "uniform-encoder")), "encoder").code()
+    encoder = step_of(LESSON, "uniform-encoder").choices["intervention"]
     assert answered(LESSON, "puzzle-needs-patterns", intervention=encoder).values["heads"] == 24
 
 

@@ -1,11 +1,13 @@
 """What the browser keeps of the course, and the offer of the tour at a first visit."""
 
+from dataclasses import asdict
+
 import streamlit as st
 
 from viz_app.components.mounting import component
 from viz_app.content.translation import t
 from viz_app.course.catalogue import TOUR
-from viz_app.course.progress import written_before, written_record
+from viz_app.course.progress import written_before
 from viz_app.course.visit import begin_step, lesson_visit, note_pointing, opened_step, receive_before, receive_progress
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
@@ -37,7 +39,7 @@ def store_in_browser(page: str) -> None:
     A page without a lesson has this part only after a change, and where it shows answers or offers the tour.
     """
     visit, opened = lesson_visit(), opened_step()
-    changes = [[number, name, written_record(visit.progress[name])] for name, number in visit.changes.items()]
+    changes = [[number, name, asdict(visit.progress[name])] for name, number in visit.changes.items()]
     offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()
     if not (offers or visit.step or visit.number or page == "lessons"):
         return

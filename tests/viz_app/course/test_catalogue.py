@@ -95,3 +95,5 @@ outcome = "none" if not _long else "right" if 0 < count <= 2 and "cat" not in wo
     assert outcome == "right"
     assert values == {"first": "black", "all": "black+home", "ratio": float("inf"), "least": 3, "a": 1, "b": 0.5}
     assert evaluate(lines, {"least": 9}, lambda name, *_: quantities[name])[0] == "none"
+    with pytest.raises(ValueError, match="no outcome for this run"):
+        evaluate(parse("outcome = right_if(given == list[3])"), {"given": 1, "list": []}, quantities.get)
