@@ -28,8 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from viz_app.content.catalogues import ENGLISH
-from viz_app.content.quiz_texts import questions
-from viz_app.course.quiz import ROUNDS
+from viz_app.course.quiz import ROUNDS, questions
 
 __all__ = ["Interval", "Paired", "TableError", "effect_size", "interval", "normalized_gain", "paired", "read_tables"]
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import learning_gain
 from benchmarks.learning_gain import TableError, correction, effect_size, normalized_gain, paired, read_tables, totals
 from viz_app.content.catalogues import ENGLISH
-from viz_app.content.quiz_texts import questions
+from viz_app.course.quiz import questions
 from viz_app.sections.course.lessons_page import quiz_csv
 
 NAMES = [one.name for one in questions(ENGLISH)]

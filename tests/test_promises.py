@@ -19,8 +19,7 @@ from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
 from tests.model.analysis.follow import first_difference
-from viz_app.content.demonstrations import DEMONSTRATIONS, WITHOUT_ATTENTION
-from viz_app.content.examples import BATCHES, REVIEWS, examples_for
+from viz_app.content.examples import BATCHES, DEMONSTRATIONS, REVIEWS, WITHOUT_ATTENTION, examples_for
 from viz_app.sections.masks.correct_masks import clearest_row
 from viz_app.services.listing import comparable, listed_checkpoints
 

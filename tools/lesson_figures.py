@@ -28,10 +28,8 @@ from model.interventions import Head, Intervention
 from model.network.protocols import Writes
 from model.trace import Edit, hook_name, tracing
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
-from viz_app.course.figures import FIGURES
-from viz_app.course.lessons.many_heads import LESSON
-from viz_app.course.lessons.query_key_value import mean_entropies
-from viz_app.course.lessons.what_attention_explains import KINDS_IN_ORDER, head_effects, head_gradients, largest_weights
+from viz_app.course.catalogue import FIGURES, lesson_named
+from viz_app.course.quantities import KINDS_IN_ORDER, entropies, head_effects, head_gradients, largest_weights
 from viz_app.course.situation import Situation
 from viz_app.services.analyses import aligned_pairs
 from viz_app.services.listing import CheckpointKey, list_one
@@ -104,7 +102,7 @@ def many_heads(key: CheckpointKey) -> dict[str, int]:
     layers = np.sum([changed for _, changed in found], axis=0)
     heads = checkpoint.model.config.num_heads * len(layers)
     all_pairs = math.comb(len(all_heads(checkpoint.model)), 2)
-    puzzle = next(step for step in LESSON.steps if step.name == "puzzle-two-heads")
+    puzzle = next(step for step in lesson_named("many-heads").steps if step.name == "puzzle-two-heads")
     changed = pairs_that_change(checkpoint, puzzle.choices["text"]).values()
     solving = [text for text in changed if puzzle.parameters["word"] not in text]
     return {
@@ -118,7 +116,7 @@ def many_heads(key: CheckpointKey) -> dict[str, int]:
 
 
 def query_key_value(key: CheckpointKey) -> dict[str, int | float]:
-    means = np.mean([mean_entropies(Situation(key=key, text=sentence)) for sentence in SENTENCES], axis=0)
+    means = np.mean([entropies(Situation(key=key, text=sentence)) for sentence in SENTENCES], axis=0)
     return {
         "sentences": len(SENTENCES),
         "divided_all": round(float(means[0]), 4),

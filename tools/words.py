@@ -7,9 +7,11 @@ that another room has translated already is filled in. A text that the code no l
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.plurals import get_plural
@@ -34,6 +36,7 @@ SOURCES = [
         for path in sorted((ROOT / room).rglob("*.py"))
         if not any(path.is_relative_to(ROOT / one) for one in ENGLISH_ONLY)
     ),
+    *(ROOT / "viz_app" / "content" / name for name in ("examples.toml", "glossary.toml")),
     *sorted((ROOT / "live").rglob("*.js")),
     SHARED,
     ROOT / "streamlit_app.py",
@@ -87,6 +90,9 @@ def marked(path: Path) -> Iterator[Marked]:
         found = marked_in(source) if path.suffix == ".js" else shared_texts()
         yield from (Marked(text=text, path=path, line=1) for text in found)
         return
+    if path.suffix == ".toml":
+        yield from (Marked(text=text, path=path, line=1) for text in texts_in(tomllib.loads(source)))
+        return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         name = ast.unparse(call.func).rpartition(".")[2]
@@ -100,6 +106,14 @@ def marked(path: Path) -> Iterator[Marked]:
             texts = [literal(call.args[place]) for place in PLACES[name] if place < len(call.args)]
             if texts and all(texts):
                 yield call_texts(name, [str(text) for text in texts], call, path)
+
+
+def texts_in(tables: Mapping[str, Any]) -> Iterator[str]:
+    """The texts of a data file: what to look for in examples, or the terms of the glossary with their definitions."""
+    if "look_for" in tables:
+        yield from (text for one in (tables["look_for"], *tables["purposes"].values()) for text in one.values())
+    else:
+        yield from (text for term in tables.items() for text in term)
 
 
 def literal(node: ast.expr) -> str | None:

@@ -1,5 +1,6 @@
 // The lessons of a site: the open step, the visitor's answers, and what the visitor's own run says about them.
 import { draw, el } from "../ui/dom.js";
+import { keep, keepRecords, onOtherTab, PROGRESS, readKept } from "../ui/kept.js";
 import { onPage } from "../ui/page_events.js";
 import { isPointedAt, POINTING } from "../ui/pointing.js";
 import { say } from "../ui/words.js";
@@ -7,21 +8,20 @@ import { readAddress, writeAddress } from "../app/link.js";
 import { unmount } from "../controls/controls.js";
 import { contentOf } from "../app/held.js";
 import { namesOfPage } from "../pages/pages.js";
-import { CHECKS } from "./checks.js";
-import { linkOf, readLessons, stepsByLink } from "./lesson_data.js";
-import { drawList } from "./lesson_list.js";
-import { fits, forgetProgress, keepPlace, keepRecord, keptPlace, onProgress, readProgress } from "./progress.js";
+import { linkOf, readLessons, stepsByLink } from "./catalogue.js";
+import { drawList } from "./lessons_page.js";
+import { BEFORE, fits, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
-import { Situation } from "./situation.js";
+import { check, Situation } from "./situation.js";
 import { describedStrip } from "./strip.js";
 import { markTarget, showTarget } from "./target.js";
 
 /**
  * @typedef {import("./progress.js").Answer} Answer
- * @typedef {import("./lesson_data.js").Lesson} Lesson
- * @typedef {import("./lesson_data.js").Step} Step
- * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened
- * @typedef {import("./verdicts.js").Verdict} Verdict
+ * @typedef {import("./catalogue.js").Lesson} Lesson
+ * @typedef {import("./catalogue.js").Step} Step
+ * @typedef {import("./catalogue.js").Opened} Opened
+ * @typedef {import("./expressions.js").Verdict} Verdict
  */
 
 const PATIENCE = 500; // milliseconds until the strip shows that a check goes on
@@ -33,10 +33,10 @@ export class Course {
     this.app = app;
     /** @type {Lesson[]} */
     this.lessons = [];
-    /** @type {Record<string, import("./lesson_data.js").LessonText>} */
+    /** @type {Record<string, import("./catalogue.js").LessonText>} */
     this.texts = {};
     this.language = "";
-    /** @type {Map<string, Step>} By name in links. */
+    /** @type {Map<string, Opened>} By name in links. */
     this.steps = new Map();
     /** @type {import("./progress.js").Progress} */
     this.progress = {};
@@ -50,8 +50,8 @@ export class Course {
     this.revealed = new Set();
     /** @type {Map<string, string>} Step → the text of the page when the visitor chose a token. */
     this.about = new Map();
-    /** @type {Map<string, string>} What the visitor has typed in the open step. */
-    this.drafts = new Map();
+    /** @type {string | undefined} What the visitor has typed in the open step. */
+    this.draft = undefined;
     /** @type {Token[] | null} The tokens that the visitor chooses from. */
     this.tokens = null;
     this.tokensText = ""; // the text of the page to which they belong
@@ -69,7 +69,7 @@ export class Course {
     this.pointed = new Set();
     this.reveals = false; // the visitor has just made the page or its frame appear
     this.stopScrolling = () => {};
-    onProgress(() => this.use(readProgress(this.steps)));
+    onOtherTab(() => this.use(readProgress(this.steps)));
     onPage(POINTING, (event) => this.point(event));
   }
 
@@ -103,9 +103,8 @@ export class Course {
    * @returns {Opened | null}
    */
   stepOf(name) {
-    const [own, part] = name.split(".", 2), lesson = this.lessons.find((one) => one.name === own);
-    const step = part === undefined ? lesson?.steps[0] : lesson?.steps.find((one) => one.name === part);
-    return lesson && step ? { lesson, step, link: linkOf(lesson, step) } : null;
+    const { steps } = this;
+    return steps.get(name) ?? [...steps.values()].find(({ lesson }) => lesson.name === name) ?? null;
   }
 
   /** @param {Opened | null} found */
@@ -113,7 +112,7 @@ export class Course {
     this.opened = found;
     [this.unknown, this.outcome, this.checked, this.tokens, this.reveals] = [null, null, null, null, false];
     this.stopScrolling();
-    this.drafts.clear();
+    this.draft = undefined;
   }
 
   /**
@@ -126,7 +125,7 @@ export class Course {
     const found = this.stepOf(name), { app } = this;
     if (!found) return;
     const text = ownPlace ? "" : this.ownText(found.step);
-    if (!this.opened) keepPlace(writeAddress(app.page, { ...app.choices, lesson: "" }));
+    if (!this.opened) keep(BEFORE, writeAddress(app.page, { ...app.choices, lesson: "" }));
     this.finished = null;
     this.show(found);
     this.isNew = true;
@@ -137,9 +136,9 @@ export class Course {
 
   /** Restore what the visitor had before the lesson. @param {string} [page] To open; "" for the page from before. */
   leave(page = "") {
-    const { app } = this, place = keptPlace();
+    const { app } = this, place = readKept(BEFORE);
     const before = place ? readAddress(place, app.pages) : { page: app.page, choices: {} };
-    keepPlace("");
+    keep(BEFORE, "");
     this.show(null);
     app.change({ ...this.cleared(), ...before.choices, lesson: "", lang: app.choices.lang ?? "" },
       { page: page || before.page });
@@ -308,11 +307,11 @@ export class Course {
 
   /** @param {Answer} answer @returns {Promise<{ verdict?: Verdict, note?: string }>} */
   async outcomeOf(answer) {
-    const { lesson, step, link } = /** @type {Opened} */ (this.opened);
+    const { step, link } = /** @type {Opened} */ (this.opened);
     if (step.answer.form === "one_token" && !this.isAboutThisRun(link, Number(answer)))
       return { note: say("The sentence has changed. Answer again.") };
     try {
-      return { verdict: await CHECKS[lesson.name][step.name](this.situation(), answer, step) };
+      return { verdict: await check(step, this.situation(), answer) };
     } catch (error) {
       if (/** @type {any} */ (error)?.code === "cancelled") throw error;
       console.error(error);
@@ -340,10 +339,10 @@ export class Course {
     this.app.redraw();
   }
 
-  /** @param {string} link @param {import("./progress.js").LessonRecord} record */
+  /** @param {string} link @param {import("../ui/kept.js").LessonRecord} record */
   note(link, record) {
     this.progress = { ...this.progress, [link]: record };
-    keepRecord(link, record);
+    keepRecords([[link, record]]);
   }
 
   /** The visitor points at something: at what a step asks for? @param {Event} event */
@@ -376,7 +375,7 @@ export class Course {
   }
 
   forget() {
-    forgetProgress();
+    keep(PROGRESS, "");
     for (const kept of [this.hints, this.revealed, this.about, this.found, this.pointed]) kept.clear();
     this.use({});
   }

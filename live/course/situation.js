@@ -1,6 +1,8 @@
 // What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a
 // lesson see no more than this. The names are those of viz_app/course/situation.py.
-import { noChanges, writeChanges } from "../app/link.js";
+import { evaluate } from "./expressions.js";
+import { QUANTITIES } from "./quantities.js";
+
 
 export class Situation {
   /**
@@ -38,34 +40,18 @@ export class Situation {
   async translate(text, request) {
     return this.session.translate(text, { ...request, quiet: true });
   }
+}
 
-  /**
-   * The texts that the model writes for some sentences, without changes and with them.
-   * @param {string[]} sentences
-   * @param {Changes} changes
-   */
-  async bothTextsOf(sentences, changes) {
-    const { length } = sentences, report = (done) => this.report(done, 2 * length);
-    const usual = await this.textsOf(sentences, noChanges(), report);
-    return { usual, changed: await this.textsOf(sentences, changes, (done) => report(length + done)) };
-  }
-
-  /**
-   * They are kept as one result, so that what the page needs stays kept.
-   * @param {string[]} sentences
-   * @param {Changes} changes
-   * @param {(done: number) => void} report
-   * @returns {Promise<string[]>}
-   */
-  async textsOf(sentences, changes, report) {
-    const { session } = this, { signal } = session.running;
-    return session.kept(JSON.stringify(["texts", sentences, writeChanges(changes)]), async () => {
-      const texts = [];
-      for (const text of sentences) {
-        texts.push((await session.engine.translate(text, { changes }, { signal })).text);
-        report(texts.length);
-      }
-      return texts;
-    });
-  }
+/**
+ * What the visitor's run says about an answer.
+ * @param {import("./catalogue.js").Step} step
+ * @param {Situation} situation
+ * @param {import("./progress.js").Answer} answer
+ */
+export async function check({ lines, parameters, choices, answer: { form } }, situation, answer) {
+  /** @type {import("./rich.js").Values} */
+  const estimate = form === "number" ? { answer: Number(answer) } : {};
+  const verdict = await evaluate(lines, { ...parameters, ...estimate, given: answer, opens: choices },
+    (name, values) => QUANTITIES[name](situation, ...values));
+  return { ...verdict, values: { ...estimate, ...verdict.values } };
 }

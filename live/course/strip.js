@@ -3,8 +3,8 @@ import { el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 import { button, list } from "../controls/controls.js";
 import { namesOfPage, PAGES } from "../pages/pages.js";
-import { answerControl, NOTHING } from "./answers.js";
-import { linkOf } from "./lesson_data.js";
+import { answerControl, NOTHING } from "./answer_controls.js";
+import { linkOf } from "./catalogue.js";
 import { rich } from "./rich.js";
 
 /**
@@ -68,7 +68,7 @@ function answers(course) {
     form, answered: record && about ? record.answer : undefined, options: course.textOf(lesson, step).options,
     tokens: course.tokens,
     language: app.listed.languages[form.side === "writes" ? 1 : 0],
-    heads: form.kind ? app.info.heads[form.kind] : undefined, drafts: course.drafts,
+    draft: course.draft, type: (text) => { course.draft = text; },
     take: (answer) => course.answer(answer),
   });
 }

@@ -11,7 +11,7 @@ from benchmarks import classroom, course
 from benchmarks.page import PAGES, measure
 from benchmarks.server import Server
 from tests.browser.conftest import App
-from viz_app.course.lessons.query_key_value import LESSON
+from viz_app.course.catalogue import lesson_named
 
 
 def test_a_class_is_measured(app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,7 +26,9 @@ def test_a_class_is_measured(app: App, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_teacher_sees_every_student_once_although_one_reloads(app: App) -> None:
     with ThreadPoolExecutor(1) as thread:
-        wrong = thread.submit(lambda: asyncio.run(course.attend(Server(url=app.url), LESSON, 2))).result()
+        wrong = thread.submit(
+            lambda: asyncio.run(course.attend(Server(url=app.url), lesson_named("query-key-value"), 2))
+        ).result()
     assert wrong == []
 
 

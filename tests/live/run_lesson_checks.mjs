@@ -7,8 +7,7 @@ import shared from "../../live/shared.json" with { type: "json" };
 globalThis.document = /** @type {any} */ ({ querySelector: () => null });
 const { App } = await import("../../live/app/app.js");
 const { readAddress, writeAddress } = await import("../../live/app/link.js");
-const { CHECKS } = await import("../../live/course/checks.js");
-const { Situation } = await import("../../live/course/situation.js");
+const { check, Situation } = await import("../../live/course/situation.js");
 
 const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
 const app = new App({ checkpoints, words: { en: [] }, shared });
@@ -28,16 +27,11 @@ async function open({ name, files }) {
 }
 
 const results = [];
-for (const { lesson, step, page, choices, answers } of cases) {
+for (const { step, page, choices, answers } of cases) {
   ({ page: app.page, choices: app.choices } = readAddress(writeAddress(page, choices), app.pages));
   if (app.session.name !== app.listed.name) await open(app.listed);
   const verdicts = [];
-  for (const answer of answers)
-    verdicts.push(await CHECKS[lesson][step.name](new Situation({ app, step }), answer, step));
+  for (const answer of answers) verdicts.push(await check(step, new Situation({ app, step }), answer));
   results.push(verdicts);
 }
-process.stdout.write(JSON.stringify(
-  { results, steps: Object.entries(CHECKS).flatMap(
-    ([lesson, checks]) => Object.keys(checks).map((name) => `${lesson}.${name}`)
-  ) }
-));
+process.stdout.write(JSON.stringify(results));

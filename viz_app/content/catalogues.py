@@ -2,18 +2,24 @@
 
 import gettext
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from viz_app.content.pseudo import PSEUDO, Pseudo
-
-__all__ = ["ENGLISH", "FOLDER", "LANGUAGES", "Catalogue", "catalogue", "catalogue_files", "offered_languages"]
+__all__ = [
+    *("ENGLISH", "FOLDER", "LANGUAGES", "PSEUDO", "Catalogue", "Pseudo", "catalogue", "catalogue_files"),
+    "offered_languages",
+]
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh", "ko")
 FOLDER = Path(__file__).parent / "locale"
+PSEUDO = "en-XA"
+ACCENTS = str.maketrans("ACDEGHIKLNORSTUYZacdeghiklnorstuyz", "ÁČĎÉĜĤÍĶĽŇÓŘŠŤÚÝŽáčďéĝĥíķľňóřšťúýž")
+# What has a meaning for a program keeps its letters: values, code, formulas, icons, links, marks of HTML.
+KEPT = re.compile(r"(\{\w+\}|`[^`]*`|\$[^$]*\$|:material/\w+:|\]\([^)]*\)|<[^<>]*>|&\w+;)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +40,24 @@ class Catalogue:
         """The translation of a text that counts `n` things."""
         found = self.texts.get((None, one))
         return found[self.form(n)] if isinstance(found, tuple) else one if n == 1 else many
+
+
+class Pseudo:
+    """A language for tests: English with accents, in brackets, and about a third longer.
+
+    A text without brackets was not translated. A text that does not fit in this language will not fit in another.
+    """
+
+    def text(self, text: str, context: str | None = None) -> str:
+        """The text with accents, longer, and in brackets."""
+        parts = KEPT.split(text)
+        parts[::2] = [part.translate(ACCENTS) for part in parts[::2]]
+        longer = "~" * max(2, len(text) * 3 // 10)
+        return f"[{''.join(parts)} {longer}]"
+
+    def counted(self, one: str, many: str, n: int) -> str:
+        """The text for `n` things."""
+        return self.text(one if n == 1 else many)
 
 
 def offered_languages() -> tuple[str, ...]:

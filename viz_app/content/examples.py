@@ -1,62 +1,65 @@
-"""Example sentences, written for Headlight. `examples.toml` holds them; a page opens with the first one of its list."""
+"""Example sentences, and the sentences with which pages open, written for Headlight. `examples.toml` holds them.
+
+A page opens with the first example of its list. Some open with a demonstration: a sentence that is chosen so that the
+effect that the page promises is visible. `tests/test_promises.py` computes every promised effect.
+"""
 
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from model.config.foreign import ForeignConfig
+from model.config.section import Section
 from model.corpora.corpora import TATOEBA
 from model.inference.opening import AnyConfig
-from viz_app.content.purposes import PURPOSES
 
 __all__ = [
-    "BATCHES",
-    "CAPTIONS",
-    "DONORS",
-    "EVERYDAY",
-    "MASKED_DONOR",
-    "MORE",
-    "REVIEWS",
-    "REVIEW_DONOR",
-    "REVIEW_RECEIVER",
-    "SHORT_REVIEWS",
-    "STORY_BEGINNINGS",
-    "STORY_MASKED",
-    "STORY_MASKED_DONOR",
-    "TOY_EXAMPLES",
-    "batch_examples",
-    "examples_for",
-    "knows_stories",
-    "offered_examples",
+    *("BATCHES", "CAPTIONS", "DEMONSTRATIONS", "DONORS", "EVERYDAY", "MASKED_DONOR", "MORE", "PURPOSES", "REVIEWS"),
+    *("REVIEW_DONOR", "REVIEW_RECEIVER", "SHORT_REVIEWS", "STORY_BEGINNINGS", "STORY_MASKED", "STORY_MASKED_DONOR"),
+    *("TOY_EXAMPLES", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "batch_examples", "demonstration_for"),
+    *("examples_for", "knows_stories", "offered_examples"),
 ]
 
-TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} in examples.toml is not a text.")
-    return value
+@dataclass(frozen=True, kw_only=True)
+class Demonstration(Section):
+    """The opening sentences for the checkpoints of one recipe; "" where a page has no use for one."""
 
-
-def texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"{value!r} in examples.toml is not a list of texts.")
-    return tuple(map(text, value))
+    order: str = ""  # Positional encoding: the translation changes without positions
+    reordered: str = ""  # the same tokens in an order that means something else
+    heads: str  # Heads: a few heads decide the translation
+    receiver: str = ""  # Patch a head: one head's output for the donor changes the translation of the receiver
+    donor: str = ""
+    compared: str  # Side by side: the checkpoint that is offered first writes a different translation
+    look_for: str = ""  # what the two translations show; marked for translation
 
 
 def lists(name: str) -> dict[str, tuple[str, ...]]:
     """The lists of a table, such as the captions by their language."""
-    return {key: texts(value) for key, value in TABLES[name].items()}
+    return {key: tuple(value) for key, value in TABLES[name].items()}
 
 
 CAPTIONS, EVERYDAY, MORE, TOY_EXAMPLES = map(lists, ("captions", "everyday", "more", "toy_examples"))
 BATCHES, STORY_BATCHES = map(lists, ("batches", "story_batches"))
-REVIEWS, SHORT_REVIEWS = texts(TABLES["reviews"]), texts(TABLES["short_reviews"])
-BEGINNINGS, STORY_BEGINNINGS = texts(TABLES["beginnings"]), texts(TABLES["story_beginnings"])
-MASKED, STORY_MASKED = texts(TABLES["masked"]), texts(TABLES["story_masked"])
-MASKED_DONOR, STORY_MASKED_DONOR = text(TABLES["masked_donor"]), text(TABLES["story_masked_donor"])
-REVIEW_RECEIVER, REVIEW_DONOR = text(TABLES["review_receiver"]), text(TABLES["review_donor"])
-DONORS = {example: text(donor) for example, donor in TABLES["donors"].items()}
+REVIEWS, SHORT_REVIEWS = tuple(TABLES["reviews"]), tuple(TABLES["short_reviews"])
+BEGINNINGS, STORY_BEGINNINGS = tuple(TABLES["beginnings"]), tuple(TABLES["story_beginnings"])
+MASKED, STORY_MASKED = tuple(TABLES["masked"]), tuple(TABLES["story_masked"])
+MASKED_DONOR, STORY_MASKED_DONOR = str(TABLES["masked_donor"]), str(TABLES["story_masked_donor"])
+REVIEW_RECEIVER, REVIEW_DONOR = str(TABLES["review_receiver"]), str(TABLES["review_donor"])
+DONORS: Mapping[str, str] = TABLES["donors"]
+# (source, target) → sentence → what to look for in its translation, marked for translation.
+PURPOSES: Mapping[tuple[str, ...], Mapping[str, str]] = {
+    tuple(pair.split("-")): one for pair, one in TABLES["purposes"].items()
+}
+DEMONSTRATIONS = {  # by recipe
+    recipe: Demonstration.from_dict({**one, "look_for": TABLES["look_for"].get(one.get("look_for"), "")})
+    for recipe, one in TABLES["demonstrations"].items()
+}
+WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # the same network, with attention and without
 EVERYDAY_CORPORA, CAPTION_CORPORA = set(TATOEBA), {"multi30k", "3am"}
 
 
@@ -100,3 +103,22 @@ def offered_examples(config: AnyConfig) -> tuple[str, ...]:
     if isinstance(config, ForeignConfig) or not EVERYDAY_CORPORA & set(config.train.corpora):
         return examples
     return (*examples, *PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
+
+
+def demonstration_for(config: AnyConfig) -> Demonstration:
+    """Return the opening sentences of a checkpoint: its recipe's, or its examples where the recipe has none."""
+    recipe = "" if isinstance(config, ForeignConfig) else config.recipe
+    if prepared := DEMONSTRATIONS.get(recipe):
+        return prepared
+    if config.task == "classification":
+        return Demonstration(heads=REVIEWS[0], receiver=REVIEW_RECEIVER, donor=REVIEW_DONOR, compared=REVIEWS[0])
+    examples = examples_for(config)
+    mask = getattr(config.tokenizer, "mask", "") if config.task == "reading" else ""
+    masked_donor = STORY_MASKED_DONOR if knows_stories(config) else MASKED_DONOR
+    return Demonstration(
+        order=examples[0],
+        heads=examples[0],
+        receiver=examples[0],
+        donor=masked_donor.format(mask) if mask else DONORS.get(examples[0], examples[-1]),
+        compared=examples[0],
+    )

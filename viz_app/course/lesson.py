@@ -1,35 +1,31 @@
 """What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from model.config.section import Section
+from model.inference.tokens import Token
+from viz_app.course.app_quantities import QUANTITIES
+from viz_app.course.expressions import Lines, evaluate
 from viz_app.course.situation import Situation
 
 __all__ = [
-    "ESTIMATES",
     "FORMS",
     "Action",
     "Answer",
     "AnswerForm",
+    "Kept",
     "Lesson",
     "Number",
-    "OneHead",
     "OneOf",
     "OneToken",
     "Step",
-    "Values",
     "Verdict",
-    "Word",
-    "chosen",
-    "estimated",
 ]
 
 Value = str | int | float
-Values = dict[str, Value]
-ESTIMATES = ("right", "too-low", "too-high")  # the outcomes of `estimated`
-Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
+Answer = str | float | None  # None: the visitor has acted on the page instead
 
 
 @dataclass(frozen=True)
@@ -45,12 +41,10 @@ class OneToken(Section):
 
     side: Literal["reads", "writes"]
 
-
-@dataclass(frozen=True)
-class OneHead(Section):
-    """The visitor chooses a head of this kind of attention. The answer is (layer, head), from 0."""
-
-    kind: str
+    def tokens(self, situation: Situation) -> Sequence[Token]:
+        """The tokens to choose from."""
+        translation = situation.translation
+        return translation.source if self.side == "reads" else translation.written
 
 
 @dataclass(frozen=True)
@@ -61,12 +55,10 @@ class Number(Section):
     high: float
     step: float
 
-
-@dataclass(frozen=True)
-class Word(Section):
-    """The visitor types a word or a sentence."""
-
-    longest: int = 200  # characters
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole number."""
+        return all(float(value).is_integer() for value in (self.low, self.high, self.step))
 
 
 @dataclass(frozen=True)
@@ -74,14 +66,19 @@ class Action(Section):
     """The visitor acts on the page, which is visible from the beginning. There is no answer to type."""
 
 
-AnswerForm = OneOf | OneToken | OneHead | Number | Word | Action
+@dataclass(frozen=True)
+class Kept(Section):
+    """No answer to a step, but a text that the browser keeps beside the answers."""
+
+    longest: int  # characters
+
+
+AnswerForm = OneOf | OneToken | Number | Action | Kept
 # As the data of a lesson names them, in its file and in a published page.
 FORMS: Mapping[str, type[AnswerForm]] = {
     "one_of": OneOf,
     "one_token": OneToken,
-    "one_head": OneHead,
     "number": Number,
-    "word": Word,
     "action": Action,
 }
 
@@ -102,32 +99,6 @@ class Verdict:
     values: Mapping[str, Value] = field(default_factory=dict)
 
 
-def chosen(answer: Answer, right: Collection[str], **values: Value) -> Verdict:
-    """The verdict on a chosen option: "right", or "wrong".
-
-    Args:
-        answer: The name of the option.
-        right: The names of all options that are right in this run.
-        values: For the text of the outcome.
-    """
-    found = answer in right
-    return Verdict(right=found, outcome="right" if found else "wrong", values=values)
-
-
-def estimated(answer: Answer, true: float, *, within: float, **values: Value) -> Verdict:
-    """The verdict on an estimated number: "right", "too-low" or "too-high".
-
-    Args:
-        answer: The number.
-        true: The number of this run.
-        within: How far a right answer may be from it.
-        values: For the text of the outcome, besides `answer`.
-    """
-    number = float(str(answer))
-    outcome = "right" if abs(number - true) <= within else "too-low" if number < true else "too-high"
-    return Verdict(right=outcome == "right", outcome=outcome, values={"answer": number, **values})
-
-
 @dataclass(frozen=True, kw_only=True)
 class Step(Section):
     """One step of a lesson.
@@ -137,9 +108,9 @@ class Step(Section):
         page: The page that it opens, a name in `PAGES`.
         choices: What the page shows, as a link writes it.
         answer: How the visitor answers. Except for an `Action`, the page is hidden until the visitor has answered.
-        compare: Compares the answer with the visitor's run.
-        parameters: What `compare` needs besides: the numbers and words that decide.
-        outcomes: The names of all verdicts that the check can give. Markdown words each of them.
+        lines: Compare the answer with the visitor's run, see `expressions.py`.
+        parameters: What they need besides: the numbers and words that decide.
+        outcomes: The names of all verdicts that they can give. Markdown words each of them.
         target: The key of the control or the picture that the step is about.
         any_sentence: Whether the step also works with the visitor's own sentence.
         puzzle: Whether it is a puzzle. Puzzles accept every right answer.
@@ -151,7 +122,7 @@ class Step(Section):
     page: str
     choices: Mapping[str, str]
     answer: AnswerForm
-    compare: Callable[..., Verdict]
+    lines: Lines = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     outcomes: tuple[str, ...] = ("right", "wrong")
     target: str = ""
@@ -167,7 +138,11 @@ class Step(Section):
 
     def check(self, situation: Situation, answer: Answer) -> Verdict:
         """What the visitor's run says about an answer."""
-        return self.compare(situation, answer, **self.parameters)
+        estimate = {"answer": float(str(answer))} if isinstance(self.answer, Number) else {}
+        given = int(float(str(answer))) if isinstance(self.answer, OneToken) else estimate.get("answer", answer)
+        names = {**self.parameters, **estimate, "given": given, "opens": self.choices}
+        outcome, values = evaluate(self.lines, names, lambda name, *parts: QUANTITIES[name](situation, *parts))
+        return Verdict(right=outcome == "right", outcome=outcome, values={**estimate, **values})
 
 
 @dataclass(frozen=True, kw_only=True)

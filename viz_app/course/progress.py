@@ -1,13 +1,20 @@
-"""What a visitor has answered. The browser keeps it, and may send anything."""
+"""What the browser keeps of the course: the answers, and what was there before a lesson. It may send anything."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.lesson import Action, Answer, AnswerForm, Kept, Lesson, Number, OneOf, OneToken, Step
+from viz_app.session.choice_forms import FORMS, read_texts
 
-__all__ = ["Progress", "Record", "finished_steps", "first_open_step", "fits", "read_progress", "written_record"]
+__all__ = [
+    *("CHOICE", "OUTSIDE", "Before", "Progress", "Record", "finished_steps", "first_open_step", "fits", "read_before"),
+    *("read_progress", "written_before"),
+]
 
 MOST_TOKENS = 10_000
+CHOICE = "lesson"
+OUTSIDE = ("lang", "present")  # choices that a lesson neither sets nor restores
+MOST = 20_000  # characters of one choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +52,9 @@ def fits(form: AnswerForm, answer: object) -> bool:
             return answer in options
         case OneToken():
             return isinstance(answer, int | float) and whole(answer) and 0 <= answer < MOST_TOKENS
-        case OneHead():
-            return isinstance(answer, tuple) and len(answer) == 2 and all(map(whole, answer)) and min(answer) >= 0
         case Number(low, high):
             return isinstance(answer, int | float) and not isinstance(answer, bool) and low <= answer <= high
-        case Word(longest):
+        case Kept(longest):
             return isinstance(answer, str) and 0 < len(answer) <= longest
         case Action():
             return answer is None
@@ -77,19 +82,42 @@ def read_progress(stored: object, forms: Mapping[str, AnswerForm]) -> dict[str, 
 def read_record(stored: object, form: AnswerForm) -> Record | None:
     if not isinstance(stored, Mapping):
         return None
-    first, answer = (as_answer(stored.get(part)) for part in ("first", "answer"))
+    first, answer = stored.get("first"), stored.get("answer")
     if not (fits(form, first) and fits(form, answer)):
         return None
     return Record(first=first, answer=answer, right=stored.get("right") is True)
 
 
-def as_answer(stored: object) -> Answer:
-    """An answer from JSON, which has lists in place of tuples."""
-    if isinstance(stored, list):
-        return (int(stored[0]), int(stored[1])) if len(stored) == 2 and all(map(whole, stored)) else "invalid"
-    return stored if isinstance(stored, str | int | float | None) else "invalid"
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """Where the visitor was before the lesson.
+
+    Attributes:
+        page: The name of the page.
+        chosen: The choices by name. Those of `OUTSIDE` and the lesson itself are not among them.
+    """
+
+    page: str
+    chosen: Mapping[str, object]
 
 
-def written_record(record: Record) -> dict[str, object]:
-    """A record for the browser."""
-    return {"first": record.first, "answer": record.answer, "right": record.right}
+def written_before(before: Before) -> dict[str, object]:
+    """The page and the choices for the browser, each choice as a link writes it."""
+    return {"page": before.page, "chosen": {name: FORMS[name].write(value) for name, value in before.chosen.items()}}
+
+
+def read_before(stored: object, pages: Container[str]) -> Before | None:
+    """What a browser sent; None where it names no page.
+
+    Args:
+        stored: What came from the browser. A choice that no link could have is left out.
+        pages: The names of all pages.
+    """
+    if not isinstance(stored, Mapping):
+        return None
+    page, chosen = stored.get("page"), stored.get("chosen")
+    if not isinstance(page, str) or page not in pages or not isinstance(chosen, Mapping):
+        return None
+    names = [name for name in FORMS if name not in (*OUTSIDE, CHOICE)]
+    texts = {name: text for name in names if isinstance(text := chosen.get(name), str) and len(text) <= MOST}
+    return Before(page=page, chosen=read_texts(texts))

@@ -1,42 +1,67 @@
-"""The answers of one visitor to the twelve questions, in two rounds: before and after the lessons.
+"""The twelve questions, and the answers of one visitor to them in two rounds: before and after the lessons.
 
 Both rounds have the same questions, in another order with the options in another order. Parallel forms would need a
 study of their own that shows that they are equally difficult; the same questions are, and each student is compared with
 the same student. Against mere memory, the right answers stay hidden until the second round is over.
+
+The questions of each language are a TOML file in `viz_app/content/quiz/`.
 """
 
 import random
 import re
 import secrets
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from viz_app.content.catalogues import ENGLISH
-from viz_app.content.quiz_texts import questions
-from viz_app.course.lesson import AnswerForm, Word
+from viz_app.content.lesson_texts import LESSONS
+from viz_app.course.lesson import AnswerForm, Kept
 from viz_app.course.progress import Progress, Record
 
 __all__ = [
-    "ID",
-    "QUIZ_FORMS",
-    "ROUNDS",
-    "QuizAnswers",
-    "handed_in",
-    "id_in",
-    "new_id",
-    "quiz_record",
-    "quiz_table",
-    "right_answers",
-    "shuffled",
-    "written_answers",
+    *("ID", "QUIZ", "QUIZ_FORMS", "ROUNDS", "Question", "QuizAnswers", "handed_in", "id_in", "new_id", "questions"),
+    *("quiz_record", "quiz_table", "right_answers", "shuffled", "written_answers"),
 ]
 
+QUIZ = LESSONS.with_name("quiz")
 ROUNDS = ("before", "after")
 QuizAnswers = Mapping[str, str]  # name of the question → name of the option
 Item = TypeVar("Item")
 ID, PATTERN = "questions.id", re.compile(r"[0-9a-f]{8}")
 # What the browser keeps beside the answers to the lessons.
-QUIZ_FORMS: dict[str, AnswerForm] = {ID: Word(8), **{f"questions.{one}": Word(1000) for one in ROUNDS}}
+QUIZ_FORMS: dict[str, AnswerForm] = {ID: Kept(8), **{f"questions.{one}": Kept(1000) for one in ROUNDS}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with four options.
+
+    Attributes:
+        name: The same in every language.
+        lesson: The name of the lesson that it is about.
+        question: What is asked.
+        options: Name → text.
+        right: The name of the right option.
+        why: Why it is right; shown after the second round.
+    """
+
+    name: str
+    lesson: str
+    question: str
+    options: Mapping[str, str]
+    right: str
+    why: str
+
+
+@cache
+def questions(language: str) -> tuple[Question, ...]:
+    """All questions in a language of the interface; in English where the language has no file."""
+    path = QUIZ / f"{language}.toml"
+    text = (path if path.is_file() else QUIZ / f"{ENGLISH}.toml").read_text(encoding="utf-8")
+    return tuple(Question(**one) for one in tomllib.loads(text)["questions"])
 
 
 def quiz_record(text: str) -> Record:

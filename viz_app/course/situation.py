@@ -12,8 +12,6 @@ from viz_app.services.results import result_of
 
 __all__ = ["Situation", "run_of", "search_of", "whole_number"]
 
-BEAM_SIZE = 5  # the default of the pages
-
 
 @dataclass(frozen=True)
 class Situation:
@@ -51,18 +49,11 @@ def whole_number(situation: Situation, name: str, default: int) -> int:
 
 def search_of(situation: Situation) -> SearchConfig:
     """The chosen search: greedy search, beam search or sampling with its settings."""
-    method = situation.choices.get("method")
-    if method == "beam":
-        return SearchConfig(method="beam", beam_size=whole_number(situation, "beam_size", BEAM_SIZE))
-    if method != "sample":
-        return SearchConfig()
-    return SearchConfig(
-        method="sample",
-        temperature=float(situation.choices.get("temperature", "1")),
-        top_k=whole_number(situation, "top_k", 0),
-        top_p=float(situation.choices.get("top_p", "1")),
-        seed=whole_number(situation, "seed", 0),
-    )
+    settings = {"beam": ("beam_size",), "sample": ("temperature", "top_k", "top_p", "seed")}
+    method = situation.choices.get("method", "")
+    chosen = {name: situation.choices[name] for name in settings.get(method, ()) if name in situation.choices}
+    numbers = {name: float(text) if name in ("temperature", "top_p") else int(text) for name, text in chosen.items()}
+    return SearchConfig.from_dict({"method": method, **numbers}) if method in settings else SearchConfig()
 
 
 def run_of(situation: Situation) -> Run:

@@ -11,32 +11,20 @@ from typing import Literal
 
 import streamlit as st
 
-from viz_app.course.before import CHOICE, OUTSIDE, Before, read_before
 from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
-from viz_app.course.lesson import Lesson, Step, Verdict
-from viz_app.course.progress import Record, read_progress
+from viz_app.course.lesson import Answer, Lesson, Step, Verdict
+from viz_app.course.progress import CHOICE, OUTSIDE, Before, Record, read_before, read_progress
+from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
-from viz_app.session.choice_forms import FORMS
+from viz_app.session.choice_forms import read_texts
 from viz_app.session.choices import Choices, choices, replace_choices
 
 __all__ = [
-    "LessonVisit",
-    "begin_step",
-    "finish_lesson",
-    "follow_lesson",
-    "forget_progress",
-    "leave_lesson",
-    "lesson_visit",
-    "opened_step",
-    "own_text",
-    "receive_before",
-    "receive_progress",
-    "reset_step",
-    "step_choices",
-    "unchanged",
-    "unknown_step",
+    *("LessonVisit", "answer_step", "begin_step", "finish_lesson", "follow_lesson", "forget_progress", "give_hint"),
+    *("hand_in", "judge_step", "leave_lesson", "lesson_visit", "note_pointing", "opened_step", "own_text"),
+    *("receive_before", "receive_progress", "reset_step", "reveal_step", "show_answer"),
+    *("unchanged", "unknown_step"),
 ]
-
 
 # The page alone, with the verdict on the visitor's own answer, or with the right answer for who presents.
 Shown = Literal["page", "own", "right"]
@@ -159,7 +147,7 @@ def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
         change_before(visit, Before(page=page, chosen=kept_before))
     text = "" if wanted.own_place else own_text(visit, step)
     kept = {name: chosen[name] for name in kept_outside()}
-    replace_choices(step_choices(step) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
+    replace_choices(read_texts(step.choices) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
     visit.step, visit.finished = wanted.step, ""
     if presents():
         visit.shown.pop(visit.step, None)  # the class answers first, also where the teacher has prepared the lesson
@@ -188,12 +176,6 @@ def kept_outside() -> list[str]:
     return [name for name in OUTSIDE if name in choices().chosen]
 
 
-def step_choices(step: Step) -> dict[str, object]:
-    """The choices of a step as the session keeps them."""
-    read = {name: FORMS[name].read(text) for name, text in step.choices.items()}
-    return {name: value for name, value in read.items() if value is not None}
-
-
 def own_text(visit: LessonVisit, step: Step) -> str:
     """The text that the visitor typed in the open step, if another step can use it; else ""."""
     found = step_of_link(visit.step)
@@ -212,7 +194,7 @@ def opened_step() -> tuple[Lesson, Step] | None:
 
 def unchanged(step: Step, kept: Choices) -> bool:
     """Whether the page shows exactly the place of a step."""
-    own = step_choices(step)
+    own = read_texts(step.choices)
     return all(kept.chosen.get(name) == value for name, value in own.items()) and not (
         {"text", "checkpoint", "intervention", "forced"} & set(kept.not_default()) - set(own)
     )
@@ -255,3 +237,90 @@ def forget_progress() -> None:
     visit.number += 1
     visit.progress, visit.changes, visit.forgotten = {}, {}, visit.number
     visit.hints, visit.shown, visit.found = {}, {}, {}
+
+
+# What a visitor does in the open step, and what the run says about it.
+def reveal_step() -> None:
+    """Callback: show the page of the open step without an answer."""
+    lesson_visit().shown.setdefault(lesson_visit().step, "page")
+
+
+def show_answer(hints: int) -> None:
+    """Callback: show the right answer to the open step.
+
+    Args:
+        hints: How many hints are a part of the answer.
+    """
+    visit = lesson_visit()
+    visit.shown[visit.step] = "right"
+    visit.hints[visit.step] = max(visit.hints.get(visit.step, 0), hints)
+
+
+def give_hint(most: int) -> None:
+    """Callback: show one hint more. The last one shows the page.
+
+    Args:
+        most: How many hints there are.
+    """
+    visit = lesson_visit()
+    shown = visit.hints[visit.step] = min(visit.hints.get(visit.step, 0) + 1, most)
+    if shown == most:
+        reveal_step()
+
+
+def note_pointing(name: object) -> None:
+    """Callback: the visitor has pointed at the part of the page that a step is about.
+
+    Args:
+        name: The name of the step, from the browser. It may be anything.
+    """
+    visit = lesson_visit()
+    if name == visit.step:
+        visit.pointed.add(visit.step)
+
+
+def answer_step(answer: Answer, *, text: str = "") -> None:
+    """Note an answer to the open step.
+
+    Args:
+        answer: The new answer.
+        text: The text that it is about, if it is a token of it.
+    """
+    visit = lesson_visit()
+    visit.texts[visit.step], visit.shown[visit.step] = text, "own"
+    before = visit.progress.get(visit.step)
+    if before and before.answer == answer:
+        return
+    first = before.first if before else answer
+    note(visit, visit.step, Record(first=first, answer=answer, right=bool(before and before.right)))
+
+
+def judge_step(verdict: Verdict) -> None:
+    """Note what the run says about the answer, or about what the visitor did, in the open step."""
+    visit = lesson_visit()
+    before, found = visit.progress.get(visit.step), visit.found.get(visit.step)
+    if verdict.right or not (found and found.right):
+        visit.found[visit.step] = verdict
+    if verdict.right and not (before and before.right):
+        answer = before.answer if before else None
+        note(visit, visit.step, Record(first=before.first if before else None, answer=answer, right=True))
+
+
+def hand_in(round_name: str, answers: QuizAnswers) -> None:
+    """Note the answers to the questions of one round. The first ones count.
+
+    Args:
+        round_name: One of `ROUNDS`.
+        answers: The chosen options.
+    """
+    visit = lesson_visit()
+    if round_name in handed_in(visit.progress):
+        return
+    if not id_in(visit.progress):
+        note(visit, ID, quiz_record(new_id()))
+    note(visit, f"questions.{round_name}", quiz_record(written_answers(answers)))
+
+
+def note(visit: LessonVisit, name: str, record: Record) -> None:
+    visit.number += 1
+    visit.progress[name], visit.changes[name] = record, visit.number

@@ -10,7 +10,7 @@ from viz_app.content.numbers import day, joined, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import language, t, tn
 from viz_app.course.expected import Expected, Judged
-from viz_app.course.lesson import Lesson, Number, OneHead, OneOf, Step
+from viz_app.course.lesson import Lesson, Number, OneOf, Step
 from viz_app.export.printable import blocks, document, inline
 
 __all__ = ["lesson_sheet", "plan_sheet", "right_answers"]
@@ -119,9 +119,6 @@ def right_answers(step: Step, text: StepText, judged: Judged) -> str:
     if isinstance(step.answer, Number):
         low, high = judged.answers
         return low if low == high else t("{low} to {high} counts as right.", low=low, high=high)
-    if isinstance(step.answer, OneHead):
-        places = [answer.split(".") for answer in judged.answers]
-        return joined([t("layer {layer}, head {head}", layer=layer, head=head) for layer, head in places])
     return joined([f"“{plain(answer)}”" for answer in dict.fromkeys(judged.answers)])
 
 

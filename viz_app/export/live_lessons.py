@@ -11,8 +11,7 @@ from math import ceil
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.content.shared import CHOICES, PUBLISHED_PAGES
 from viz_app.course.catalogue import LESSONS, TOUR
-from viz_app.course.figures import figures_of
-from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Step
+from viz_app.course.lesson import FORMS, Lesson, Step
 from viz_app.export.printable import blocks, inline
 
 __all__ = ["live_lessons", "live_steps", "live_texts"]
@@ -59,40 +58,17 @@ def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
             "number": LESSONS.index(lesson) + 1 if lesson in LESSONS else 0,
             "minutes": ceil(lesson.minutes * len(steps) / len(lesson.steps)),
             "only_in_app": len(lesson.steps) - len(steps),
-            "steps": [described(lesson, step) for step in steps],
+            "steps": [described(step) for step in steps],
         }
         for lesson, steps in offered(checkpoints)
     ]
 
 
-def described(lesson: Lesson, step: Step) -> dict[str, object]:
+def described(step: Step) -> dict[str, object]:
     """A step as `live/course/` reads it."""
-    return {
-        "name": step.name,
-        "page": step.page,
-        "choices": {name: value for name, value in step.choices.items() if "always" not in CHOICES[name]},
-        "answer": answer_form(step.answer),
-        "parameters": dict(step.parameters),
-        "figures": figures(lesson),
-        "target": step.target,
-        "any_sentence": step.any_sentence,
-        "puzzle": step.puzzle,
-        "offers": [dict(offer) for offer in step.offers],
-        "points_at": step.points_at,
-        "outcomes": list(step.outcomes),
-    }
-
-
-def answer_form(form: AnswerForm) -> dict[str, object]:
-    """Such as {"form": "one_of", "options": ["more", "fewer"]}."""
-    return {"form": next(name for name, one in FORMS.items() if isinstance(form, one)), **form.to_dict()}
-
-
-def figures(lesson: Lesson) -> dict[str, int | float]:
-    try:
-        return dict(figures_of(lesson.name))
-    except KeyError:
-        return {}
+    form = next(name for name, one in FORMS.items() if isinstance(step.answer, one))
+    choices = {name: value for name, value in step.choices.items() if "always" not in CHOICES[name]}
+    return {**step.to_dict(), "choices": choices, "answer": {"form": form, **step.answer.to_dict()}}
 
 
 def live_texts(checkpoints: Collection[str], language: str) -> dict[str, object]:
@@ -116,12 +92,7 @@ def lesson_as_html(text: LessonText, steps: tuple[Step, ...]) -> dict[str, objec
 
 
 def step_as_html(text: StepText) -> dict[str, object]:
-    return {
-        "title": inline(text.title),
-        "text": blocks(text.text),
-        "question": inline(text.question.replace("**", "")),
-        "options": {name: inline(option) for name, option in text.options.items()},
-        "hints": [inline(hint) for hint in text.hints],
-        "outcomes": {name: inline(outcome) for name, outcome in text.outcomes.items()},
-        "source": inline(text.source),
-    }
+    named = {part: {name: inline(one) for name, one in getattr(text, part).items()} for part in ("options", "outcomes")}
+    single = {part: inline(getattr(text, part)) for part in ("title", "source")}
+    question = inline(text.question.replace("**", ""))
+    return {**single, **named, "text": blocks(text.text), "question": question, "hints": [*map(inline, text.hints)]}

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.examples import demonstration_for
 from viz_app.content.translation import t
 from viz_app.sections.compare import (
     by_length,

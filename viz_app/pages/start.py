@@ -5,8 +5,8 @@ import streamlit as st
 from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.text.pair import texts_of
+from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
-from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
 from viz_app.services import listing, results

@@ -19,8 +19,7 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
-from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for
-from viz_app.content.examples import examples_for
+from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
 from viz_app.content.numbers import joined, sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded

@@ -1,7 +1,7 @@
 """How each choice is written in a link. Names and ids in links never change; labels may."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from model.interventions import Intervention
 from viz_app.content.catalogues import offered_languages
 from viz_app.content.shared import CHOICES
 
-__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link", "write_forced"]
+__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link", "read_texts", "write_forced"]
 
 MAX_IN_URL = 2_000  # characters of one choice in a URL; servers accept about 8,000 for a whole URL
 
@@ -95,6 +95,12 @@ FORM_NAMES = {
 }
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {name: FORM_NAMES[choice["form"]] for name, choice in CHOICES.items()}
+
+
+def read_texts(written: Mapping[str, str]) -> dict[str, Any]:
+    """The choices by name that these texts of a link mean. What no choice could be is left out."""
+    values = {name: FORMS[name].read(text) for name, text in written.items() if name in FORMS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def fits_into_a_link(text: str) -> bool:

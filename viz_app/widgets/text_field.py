@@ -11,9 +11,8 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Forced, Run
 from model.inference.searching import GREEDY, require_writing
 from model.text.pair import Text, TextPair, paired, texts_of
-from viz_app.content.examples import TOY_EXAMPLES, offered_examples
+from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
-from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import N_, t
 from viz_app.server.server_state import MAX_CHARACTERS
 from viz_app.server.streamlit_bridge import DeltaGenerator

@@ -10,9 +10,8 @@ from babel.messages.pofile import read_po
 
 from tests.conftest import BUNDLED, ROOT
 from tools.words import SOURCES, Marked, domain, filled, marked
-from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue_files
+from viz_app.content.catalogues import ENGLISH, LANGUAGES, PSEUDO, Pseudo, catalogue_files
 from viz_app.content.numbers import NO_SPACES
-from viz_app.content.pseudo import PSEUDO, Pseudo
 
 TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]

@@ -3,9 +3,19 @@
 import pytest
 
 from model.config.section import ConfigError
-from viz_app.content.demonstrations import DEMONSTRATIONS, Demonstration
-from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE, texts
-from viz_app.content.purposes import PURPOSES
+from viz_app.content.examples import (
+    CAPTIONS,
+    DEMONSTRATIONS,
+    EVERYDAY,
+    MORE,
+    PURPOSES,
+    REVIEWS,
+    SHORT_REVIEWS,
+    STORY_BEGINNINGS,
+    STORY_MASKED,
+    Demonstration,
+    lists,
+)
 
 
 def test_all_lists_of_a_language_have_the_same_length() -> None:
@@ -13,10 +23,12 @@ def test_all_lists_of_a_language_have_the_same_length() -> None:
         assert len({len(one) for one in table.values()}) == 1
 
 
-@pytest.mark.parametrize("value", ["A dog runs.", [], ["A dog runs.", 3]])
-def test_a_list_that_is_none_is_named(value: object) -> None:
-    with pytest.raises(ValueError, match=r"in examples\.toml is not a"):
-        texts(value)
+def test_every_list_is_a_list_of_texts() -> None:
+    tables = (
+        table for name in ("captions", "everyday", "more", "batches", "story_batches") for table in lists(name).values()
+    )
+    for one in (REVIEWS, SHORT_REVIEWS, STORY_BEGINNINGS, STORY_MASKED, *tables):
+        assert all(isinstance(text, str) and len(text) > 2 for text in one), one
 
 
 def test_a_demonstration_has_only_the_sentences_that_pages_use() -> None:

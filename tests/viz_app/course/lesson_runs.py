@@ -1,6 +1,8 @@
 """Answer the steps of a lesson as a visitor does, on the bundled checkpoints."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from model.inference.run import UNTOUCHED
@@ -12,7 +14,17 @@ from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
 from viz_app.session.choice_forms import FORMS
 
-__all__ = ["answered", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
+__all__ = ["ProbeStep", "answered", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeStep(Step):
+    """A step whose check is a function of the test."""
+
+    compare: Callable[..., Verdict]
+
+    def check(self, situation: Situation, answer: Answer) -> Verdict:
+        return self.compare(situation, answer)
 
 
 def step_of(lesson: Lesson, name: str) -> Step:

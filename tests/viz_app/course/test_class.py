@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.conftest import charts, html
 from viz_app.content.lesson_texts import lesson_text
-from viz_app.course.lessons.masks_and_decoding import LESSON as MASKS
-from viz_app.course.lessons.query_key_value import LESSON
+from viz_app.course.catalogue import lesson_named
 from viz_app.sections.course.class_room import answer_csv
 from viz_app.server import addresses
 from viz_app.session import classes
 
 OpenApp = Callable[..., AppTest]
+LESSON, MASKS = lesson_named("query-key-value"), lesson_named("masks-and-decoding")
 TEXTS = lesson_text(LESSON.name, "en").steps
 
 

@@ -16,8 +16,9 @@ from tests.viz_app.course.lesson_runs import (
     step_of,
 )
 from tools.lesson_figures import SENTENCES, changes_of_heads
-from viz_app.course.figures import figures_of
-from viz_app.course.lessons.many_heads import LESSON
+from viz_app.course.catalogue import figures, lesson_named
+
+LESSON = lesson_named("many-heads")
 
 GARDEN = step_of(LESSON, "other-sentence").choices["text"]
 
@@ -78,10 +79,10 @@ def test_the_last_layer_is_needed_most() -> None:
 
 
 def test_the_measured_changes_hold_for_a_sample() -> None:
-    figures = figures_of("many-heads")
-    assert figures["runs"] == 24 * len(SENTENCES) == 480
-    assert figures["changed_layer_3"] == len(SENTENCES)
-    assert figures["changed_runs"] / figures["runs"] < 0.15
+    measured = figures()["figures"]["many-heads"]
+    assert measured["runs"] == 24 * len(SENTENCES) == 480
+    assert measured["changed_layer_3"] == len(SENTENCES)
+    assert measured["changed_runs"] / measured["runs"] < 0.15
     alone, layers = changes_of_heads(load_checkpoint(BUNDLED / "everyday-en-de"), SENTENCES[0])
     assert alone <= 6
     assert layers[2]
@@ -142,7 +143,8 @@ def test_no_single_head_solves_the_first_puzzle() -> None:
     assert (
         answered(LESSON, "one-head", 1.0, text=step_of(LESSON, "puzzle-two-heads").choices["text"]).values["count"] == 0
     )
-    assert (figures_of("many-heads")["pairs"], figures_of("many-heads")["solving"]) == (math.comb(72, 2), 8)
+    measured = figures()["figures"]["many-heads"]
+    assert (measured["pairs"], measured["solving"]) == (math.comb(72, 2), 8)
 
 
 def test_the_first_puzzle_wants_its_sentence() -> None:

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
-from viz_app.course.lessons.masks_and_decoding import LESSON
+from viz_app.course.catalogue import lesson_named
+
+LESSON = lesson_named("masks-and-decoding")
 
 EMPTY = {"batch_en_3": "", "batch_en_4": ""}
 

@@ -3,16 +3,19 @@
 import pytest
 
 from model.inference.run import Run
+from model.interventions import Intervention
 from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
-from viz_app.course.lessons.positions import LESSON, WITHOUT_POSITIONS
+from viz_app.course.catalogue import lesson_named
 from viz_app.services.results import result_of
+
+LESSON = lesson_named("positions")
 
 ROUNDING = 1e-4  # between processors
 
 
 def blind_margin(name: str, **changed: str) -> float:
     found = situation_of(step_of(LESSON, name), **changed)
-    return margin(result_of(found.key, Run(text=found.text, changes=WITHOUT_POSITIONS)))
+    return margin(result_of(found.key, Run(text=found.text, changes=Intervention(positions=False))))
 
 
 def test_two_orders_are_one_without_positions() -> None:
@@ -110,7 +113,7 @@ def test_sentences_that_survive_solve_the_second_puzzle() -> None:
 
 def test_the_second_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-keeps").outcome == "changed", "as the step opens"
-    assert answered(LESSON, "puzzle-keeps", text="A dog.").values == {"count": 2, "least": 4}
+    assert answered(LESSON, "puzzle-keeps", text="A dog.").values.items() >= {"count": 2, "least": 4}.items()
     assert answered(LESSON, "puzzle-keeps", text="I am I am I am I am.").outcome == "short"
 
 

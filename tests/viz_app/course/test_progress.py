@@ -1,28 +1,37 @@
-"""What a browser may send as progress, and the numbers of the list."""
+"""What a browser may send as progress or as the choices from before a lesson, and the numbers of the list."""
 
 import json
 import math
+from dataclasses import asdict
 
 import pytest
 
+from model.interventions import Intervention
 from viz_app.course.catalogue import ANSWER_FORMS, LESSONS
-from viz_app.course.lesson import Action, AnswerForm, Number, OneHead, OneOf, OneToken, Word
-from viz_app.course.progress import Record, finished_steps, first_open_step, read_progress, written_record
+from viz_app.course.lesson import Action, AnswerForm, Kept, Number, OneOf, OneToken
+from viz_app.course.progress import (
+    Before,
+    Record,
+    finished_steps,
+    first_open_step,
+    read_before,
+    read_progress,
+    written_before,
+)
 
 FORMS: dict[str, AnswerForm] = {
     "a.option": OneOf(("yes", "no")),
     "a.token": OneToken("reads"),
-    "a.head": OneHead("cross"),
     "a.number": Number(0, 100, 0.5),
-    "a.word": Word(5),
+    "a.word": Kept(5),
     "a.puzzle": Action(),
 }
-ANSWERS = {"a.option": "no", "a.token": 3, "a.head": (2, 7), "a.number": 12.5, "a.word": "Hund", "a.puzzle": None}
+ANSWERS = {"a.option": "no", "a.token": 3, "a.number": 12.5, "a.word": "Hund", "a.puzzle": None}
 
 
 def test_the_browser_gives_back_what_it_got() -> None:
     records = {name: Record(first=answer, answer=answer, right=True) for name, answer in ANSWERS.items()}
-    sent = json.loads(json.dumps({name: written_record(record) for name, record in records.items()}))
+    sent = json.loads(json.dumps({name: asdict(record) for name, record in records.items()}))
     assert read_progress(sent, FORMS) == records
 
 
@@ -35,9 +44,7 @@ def test_the_browser_gives_back_what_it_got() -> None:
         ("a.token", 1.5),
         ("a.token", 10**400),
         ("a.token", True),
-        ("a.head", [1, 2, 3]),
-        ("a.head", ["1", "2"]),
-        ("a.head", [-1, 0]),
+        ("a.token", [1, 2]),
         ("a.number", math.nan),
         ("a.number", 101),
         ("a.word", "x" * 6),
@@ -69,3 +76,48 @@ def test_a_lesson_resumes_at_the_first_step_without_an_answer() -> None:
     assert finished_steps(lesson, some) == 2
     every = {name: Record(first=None, answer=None) for name in ANSWER_FORMS}
     assert first_open_step(lesson, every) is lesson.steps[0]
+
+
+PAGES = {"translate", "heads"}
+CHOSEN = {
+    "text": "My own sentence.",
+    "forced": ((1, 20), (3, 7)),
+    "intervention": Intervention.from_code("off.cross.1.3"),
+    "beam_size": 4,
+    "merge": True,
+}
+
+
+def test_the_browser_gives_back_what_was_there_before_a_lesson() -> None:
+    before = Before(page="heads", chosen=CHOSEN)
+    assert read_before(json.loads(json.dumps(written_before(before))), PAGES) == before
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [None, "text", 3, [], {}, {"page": "nowhere", "chosen": {}}, {"page": ["heads"], "chosen": {}}, {"page": "heads"}],
+)
+def test_what_names_no_page_is_nothing(stored: object) -> None:
+    assert read_before(stored, PAGES) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("forced", "1.x"),
+        ("intervention", "silence everything"),
+        ("beam_size", "many"),
+        ("beam_size", 4),
+        ("merge", ["true"]),
+        ("text", "x" * 20_001),
+        ("text", {"a": 1}),
+        ("lang", "zh"),
+        ("present", "true"),
+        ("lesson", "many-heads.together"),
+        ("no-choice", "x"),
+    ],
+)
+def test_a_choice_that_a_lesson_cannot_restore_is_left_out(name: str, value: object) -> None:
+    assert read_before({"page": "heads", "chosen": {name: value, "kind": "cross"}}, PAGES) == Before(
+        page="heads", chosen={"kind": "cross"}
+    )

@@ -8,9 +8,11 @@ import pytest
 from tests.conftest import BUNDLED
 from tests.viz_app.course.lesson_runs import answered, outcomes, situation_of, step_of
 from tools.lesson_figures import SENTENCES, weights_hash
-from viz_app.course.figures import figures_of, measured_on
+from viz_app.course.catalogue import figures, lesson_named
 from viz_app.course.lesson import Verdict
-from viz_app.course.lessons.query_key_value import LESSON, mean_entropies, row_of
+from viz_app.course.quantities import entropies, row
+
+LESSON = lesson_named("query-key-value")
 
 TOKENS = ["The", "old", "man", "reads", "a", "book", ".", "</s>"]
 
@@ -30,9 +32,9 @@ def test_a_row_sums_to_one() -> None:
 
 def test_book_is_the_best_key_for_buch() -> None:
     step = step_of(LESSON, "best-key")
-    row = row_of(situation_of(step))
-    assert row.query_token == "Buch"
-    assert list(row.keys) == TOKENS
+    found = row(situation_of(step))
+    assert found["place"]["query"] == "Buch"
+    assert found["keys"] == TOKENS
     verdicts = [answered(LESSON, "best-key", float(index)) for index in range(len(TOKENS))]
     assert [TOKENS[i] for i, verdict in enumerate(verdicts) if verdict.right] == ["book"]
     values = verdicts[0].values
@@ -66,13 +68,13 @@ def test_rows_are_sharper_without_the_division() -> None:
 
 
 def test_the_measured_figures_are_those_of_the_bundled_weights() -> None:
-    assert measured_on()["everyday-en-de"] == weights_hash(BUNDLED / "everyday-en-de")
-    figures = figures_of("query-key-value")
-    assert figures["sentences"] == len(SENTENCES)
-    sample = [mean_entropies(situation_of(step_of(LESSON, "row"), text=sentence)) for sentence in SENTENCES[:1]]
+    assert figures()["weights"]["everyday-en-de"] == weights_hash(BUNDLED / "everyday-en-de")
+    measured = figures()["figures"]["query-key-value"]
+    assert measured["sentences"] == len(SENTENCES)
+    sample = [entropies(situation_of(step_of(LESSON, "row"), text=sentence)) for sentence in SENTENCES[:1]]
     divided, undivided = np.mean(sample, axis=0)
-    assert divided == pytest.approx(figures["divided_all"], abs=0.3)
-    assert undivided == pytest.approx(figures["undivided_all"], abs=0.1)
+    assert divided == pytest.approx(measured["divided_all"], abs=0.3)
+    assert undivided == pytest.approx(measured["undivided_all"], abs=0.1)
 
 
 def test_the_value_of_book_is_nearest_to_the_head_output() -> None:
@@ -103,8 +105,8 @@ def test_many_rows_solve_the_first_puzzle() -> None:
     }
     assert len(certain) > 20
     assert ("cross", 3, 7, 3) in certain, "the row of the hint"
-    for row in sorted(certain)[::10]:
-        assert row_verdict("puzzle-certain", *row).right
+    for place in sorted(certain)[::10]:
+        assert row_verdict("puzzle-certain", *place).right
 
 
 def test_the_first_puzzle_says_what_a_row_did() -> None:

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.viz_app.course.lesson_runs import answered, outcomes
-from viz_app.course.lessons.the_whole_layer import LESSON
+from viz_app.course.catalogue import lesson_named
+
+LESSON = lesson_named("the-whole-layer")
 
 
 def right_options(name: str) -> list[str]:

@@ -17,7 +17,9 @@ from tools.lesson_figures import (
     weights_hash,
 )
 from viz_app.content.lesson_texts import lesson_text
-from viz_app.course.lessons.what_attention_explains import LESSON, all_uniform
+from viz_app.course.catalogue import lesson_named
+
+LESSON = lesson_named("what-attention-explains")
 
 WRITTEN = json.loads(ATTENTION_FIGURES.read_text(encoding="utf-8"))
 ORDERS = WRITTEN["rank correlation with the effect of silencing"]
@@ -153,8 +155,8 @@ def test_a_sentence_with_parts_of_words_solves_the_third_puzzle(text: str) -> No
 def test_the_third_puzzle_says_what_a_sentence_did() -> None:
     assert answered(LESSON, "puzzle-needs-patterns").outcome == "unchanged", "as the step opens"
     assert answered(LESSON, "puzzle-needs-patterns", text="Where is the station?").outcome == "unchanged"
-    encoder = all_uniform("encoder").code()
-    assert answered(LESSON, "puzzle-needs-patterns", intervention=encoder).values == {"heads": 24}
+    encoder = step_of(LESSON, "uniform-encoder").choices["intervention"]
+    assert answered(LESSON, "puzzle-needs-patterns", intervention=encoder).values["heads"] == 24
 
 
 def test_the_pointer_of_the_lesson_is_the_best() -> None:

@@ -1,7 +1,6 @@
 """A lesson on paper: its expected answers are those of the checks, and everything in it is text."""
 
 import re
-from collections.abc import Callable
 from datetime import date
 from html import escape
 from typing import Any
@@ -15,7 +14,8 @@ from viz_app.content.lesson_texts import LessonText, StepText, lesson_text, plan
 from viz_app.content.translation import in_language
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.expected import Expected, Judged, expected_answers, expected_work
-from viz_app.course.lesson import Lesson, Number, OneOf, Step, Verdict, estimated
+from viz_app.course.expressions import parse
+from viz_app.course.lesson import Lesson, Number, OneOf, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.export.printable import SIGNS, blocks, inline
@@ -49,13 +49,13 @@ def test_every_question_has_a_right_answer_and_every_sheet_has_all_steps(lesson:
         }
 
 
-def probe(answer: Any, check: Callable[..., Verdict], **more: Any) -> Step:
-    return Step(name="one", page="steps", choices={}, answer=answer, compare=check, **more)
+def probe(answer: Any, check: str) -> Step:
+    return Step(name="one", page="steps", choices={}, answer=answer, lines=parse(check))
 
 
 @pytest.mark.parametrize(("true", "within", "wanted"), [(5.66, 0.3, ("5.4", "5.9")), (12, 0.01, ("12", "12"))])
 def test_the_range_of_right_estimates_is_found(true: float, within: float, wanted: tuple[str, str]) -> None:
-    step = probe(Number(1, 40, 0.1), lambda _, answer: estimated(answer, true, within=within))
+    step = probe(Number(1, 40, 0.1), f"outcome = estimated(given, {true}, {within})")
     (judged,) = expected_answers(step, NOBODY)
     assert judged.answers == wanted
     assert judged.verdict.right
@@ -72,7 +72,7 @@ def test_nothing_in_a_sheet_is_markup_except_its_own() -> None:
         "",
         "`<x>`",
     )
-    step = probe(OneOf(("yes", "no")), lambda *_: Verdict(right=True, outcome="right"))
+    step = probe(OneOf(("yes", "no")), 'outcome = "right"')
     verdicts = Verdict(right=True, outcome="right", values={"word": "<u>*x*"}), Verdict(right=False, outcome="wrong")
     judged = tuple(Judged(answers=(name,), verdict=one) for name, one in zip(("yes", "no"), verdicts, strict=True))
     lesson = Lesson(name="probe", steps=(step,))

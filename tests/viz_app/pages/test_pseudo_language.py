@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, tab
 from viz_app.content import examples
+from viz_app.content.catalogues import PSEUDO
 from viz_app.content.lesson_texts import lesson_text, plan_text
-from viz_app.content.pseudo import PSEUDO
-from viz_app.content.quiz_texts import questions
 from viz_app.course.catalogue import LESSONS
+from viz_app.course.quiz import questions
 from viz_app.services.listing import CheckpointKey, model_card
 from viz_app.session.choice_forms import OLD_TABS, TABS
 from viz_app.widgets.navigation import PAGES

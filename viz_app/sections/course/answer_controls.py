@@ -9,16 +9,15 @@ from typing import TypeVar
 
 import streamlit as st
 
-from model.inference.tokens import Token
 from viz_app.content.lesson_texts import StepText
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
-from viz_app.course.in_step import answer_step, take_offer
-from viz_app.course.lesson import Answer, AnswerForm, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.lesson import Answer, AnswerForm, Number, OneOf, OneToken, Step
 from viz_app.course.progress import fits
 from viz_app.course.situation import Situation
-from viz_app.course.visit import lesson_visit
-from viz_app.services import loading
+from viz_app.course.visit import answer_step, lesson_visit
+from viz_app.session.choice_forms import FORMS
+from viz_app.session.choices import set_choice
 
 __all__ = ["about_this_run", "answer_control", "offers"]
 
@@ -36,7 +35,7 @@ def answer_control(
         step: The open step.
         text: Its texts.
         answered: The answer until now; None without one.
-        run: The visitor's run, which a choice of a token or of a head needs.
+        run: The visitor's run, which a choice of a token needs.
     """
     key = f"lesson_answer_{name}"
     match step.answer:
@@ -44,16 +43,11 @@ def answer_control(
             pills(key, options, answered, lambda option: text.options.get(option, plain(option)))
         case Number() as form:
             estimate(key, form, answered)
-        case Word(longest):
-            word(key, longest, answered)
-        case OneToken() | OneHead() as form:
-            situation = run()
-            if situation is None:
+        case OneToken() as form:
+            if (situation := run()) is None:
                 st.info(t("Type a sentence to answer."))
-            elif isinstance(form, OneToken):
-                token(key, form, situation, answered)
             else:
-                head(key, form, situation, answered)
+                token(key, form, situation, answered)
 
 
 def pills(
@@ -84,7 +78,7 @@ def take_answer(key: str, about: str = "") -> None:
 
 
 def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> None:
-    tokens, text = tokens_of(form, situation), situation.text
+    tokens, text = form.tokens(situation), situation.text
     # Another sentence has a control of its own.
     key = f"{key}_{sha256(text.encode()).hexdigest()[:8]}"
     chosen = None if answered is None or not about_this_run(form, situation, answered) else int(str(answered))
@@ -104,47 +98,17 @@ def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> N
     )
 
 
-def tokens_of(form: OneToken, situation: Situation) -> Sequence[Token]:
-    translation = situation.translation
-    return translation.source if form.side == "reads" else translation.written
-
-
 def about_this_run(form: AnswerForm, situation: Situation, answer: Answer) -> bool:
     """Whether an answer is about this run. A token of an earlier sentence is not."""
     if not isinstance(form, OneToken):
         return True
     same_text = lesson_visit().texts.get(lesson_visit().step, situation.text) == situation.text
-    return same_text and isinstance(answer, int | float) and answer < len(tokens_of(form, situation))
-
-
-def head(key: str, form: OneHead, situation: Situation, answered: Answer) -> None:
-    model = loading.config_of(situation.key).model
-    if form.kind not in model.kinds:
-        st.info(t("This model does not have this kind of attention. Reset this step."))
-        return
-    layers, heads = model.num_layers(form.kind), model.num_heads
-    first = answered if isinstance(answered, tuple) else (0, 0)
-    restore(f"{key}_layer", min(first[0], layers - 1))
-    restore(f"{key}_head", min(first[1], heads - 1))
-    left, right, button = st.columns([1, 1, 1], vertical_alignment="bottom")
-    left.selectbox(t("Layer"), range(layers), format_func=counted, key=f"{key}_layer")
-    right.selectbox(t("Head"), range(heads), format_func=counted, key=f"{key}_head")
-    button.button(t("Answer"), key=f"{key}_send", on_click=take_head, args=(key,))
-
-
-def counted(index: int) -> str:
-    return str(index + 1)
-
-
-def take_head(key: str) -> None:
-    """Callback: the chosen layer and head are the answer."""
-    answer_step((st.session_state[f"{key}_layer"], st.session_state[f"{key}_head"]))
+    return same_text and isinstance(answer, int | float) and answer < len(form.tokens(situation))
 
 
 def estimate(key: str, form: Number, answered: Answer) -> None:
     restore(key, answered if fits(form, answered) else None)
-    whole = all(float(value).is_integer() for value in (form.low, form.high, form.step))
-    kind: Callable[[float], float] = int if whole else float
+    kind: Callable[[float], float] = int if form.whole else float
     low, high, step = kind(form.low), kind(form.high), kind(form.step)
     label = t("Your estimate, {low} to {high}", low=low, high=high)
     # In a form, Enter answers, and a click on + or − does not.
@@ -152,17 +116,6 @@ def estimate(key: str, form: Number, answered: Answer) -> None:
         field, button = st.columns([2, 1], vertical_alignment="bottom")
         field.number_input(label, low, high, value=None, step=step, key=key)
         button.form_submit_button(t("Answer"), key=f"{key}_send", on_click=take_answer, args=(key,))
-
-
-def word(key: str, longest: int, answered: Answer) -> None:
-    restore(key, answered if isinstance(answered, str) else "")
-    st.text_input(t("Your answer; press Enter"), key=key, max_chars=longest, on_change=take_word, args=(key,))
-
-
-def take_word(key: str) -> None:
-    """Callback: an empty field is no answer."""
-    if text := str(st.session_state.get(key) or "").strip():
-        answer_step(text)
 
 
 def offers(name: str, step: Step) -> None:
@@ -185,5 +138,6 @@ def offers(name: str, step: Step) -> None:
 def take_chosen_offer(key: str, step: Step) -> None:
     """Callback of the list: the choice goes to the page, and the list is empty again."""
     if (index := st.session_state[key]) is not None:
-        take_offer(step.offers[index])
+        for name, text in step.offers[index].items():
+            set_choice(name, FORMS[name].read(text))
         st.session_state[key] = None

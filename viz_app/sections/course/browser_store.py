@@ -1,19 +1,20 @@
 """What the browser keeps of the course, and the offer of the tour at a first visit."""
 
+from dataclasses import asdict
+
 import streamlit as st
 
-from viz_app.components.elements.lesson_store import lesson_store
+from viz_app.components.mounting import component
 from viz_app.content.translation import t
-from viz_app.course.before import written_before
 from viz_app.course.catalogue import TOUR
-from viz_app.course.in_step import note_pointing
-from viz_app.course.progress import written_record
-from viz_app.course.visit import begin_step, lesson_visit, opened_step, receive_before, receive_progress
+from viz_app.course.progress import written_before
+from viz_app.course.visit import begin_step, lesson_visit, note_pointing, opened_step, receive_before, receive_progress
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 
 __all__ = ["begin_tour", "note_first_visit", "store_in_browser", "tour_button"]
 
+KEY = "lesson_store_parts"  # of the component; `LessonData` of `lesson_store.js` describes its data
 OFFER = "tour_offer"  # in the session: whether the visit began with an address without parameters
 
 
@@ -38,20 +39,25 @@ def store_in_browser(page: str) -> None:
     A page without a lesson has this part only after a change, and where it shows answers or offers the tour.
     """
     visit, opened = lesson_visit(), opened_step()
+    changes = [[number, name, asdict(visit.progress[name])] for name, number in visit.changes.items()]
     offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()
     if not (offers or visit.step or visit.number or page == "lessons"):
         return
     with st.container(key="lesson_store"):
-        lesson_store(
-            key="lesson_store_parts",
-            session=visit.session,
-            changes=[(number, name, written_record(visit.progress[name])) for name, number in visit.changes.items()],
-            forgotten=visit.forgotten,
-            before=(visit.before_changed, written_before(visit.before) if visit.before else None),
-            offers_tour=offers,
-            pointing=(visit.step, opened[1].points_at if opened else ""),
-            on_stored=receive_progress,
-            on_before=lambda stored: receive_before(stored, PAGES),
-            on_tour=begin_tour,
-            on_pointed=note_pointing,
+        component(
+            "lesson_store",
+            "ui/lesson_store",
+            key=KEY,
+            stored=receive_progress,
+            before=lambda value: receive_before(value, PAGES),
+            tour=lambda _: begin_tour(),
+            pointed=note_pointing,
+            data={
+                "session": visit.session,
+                "changes": changes,
+                "forgotten": visit.forgotten,
+                "before": [visit.before_changed, written_before(visit.before) if visit.before else None],
+                "offer": offers,
+                "pointing": [visit.step, opened[1].points_at if opened else ""],
+            },
         )

@@ -1,6 +1,5 @@
 """A class in one room: its door, its screen for the teacher, the line of a member, and its answers as tables."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from html import escape
@@ -14,14 +13,14 @@ from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.content.numbers import joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import language, t, tn
-from viz_app.course.catalogue import LESSONS
-from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.catalogue import LESSONS, lesson_named
+from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneOf, OneToken, Step
+from viz_app.course.quantities import word_at
 from viz_app.course.quiz import ROUNDS
 from viz_app.course.situation import Situation
 from viz_app.course.visit import begin_step
-from viz_app.course.words import word_at
 from viz_app.figures.answers import answer_bars
-from viz_app.sections.course.lessons_page import quiz_csv
+from viz_app.sections.course.lessons_page import lesson_titles, quiz_csv
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
 from viz_app.session.classes import CLASSES, HIDDEN, ClassReport
@@ -30,7 +29,6 @@ from viz_app.widgets.charts import draw
 
 __all__ = ["answer_csv", "class_answers", "class_screen", "follow_class", "member_line", "note_in_class", "teaches"]
 
-HEAD = re.compile(r"(\d+)\.(\d+)")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins with one of these
 FOLLOW, REFRESH = 4.0, 3.0  # seconds until a member looks for the next lesson, and a teacher for new answers
 
@@ -53,16 +51,9 @@ def note_in_class(lesson: Lesson, step: Step, situation: Situation, answer: Answ
 def answer_code(step: Step, situation: Situation, answer: Answer) -> str:
     """The answer as the class counts it. Nobody else reads words that a member typed."""
     match step.answer, answer:
-        case Word(), _:
-            return HIDDEN
-        case OneToken(side), int() | float():
-            if situation.text != step.choices.get("text") or situation.forced:
-                return HIDDEN
-            translation = situation.translation
-            tokens = translation.source if side == "reads" else translation.written
-            return word_at(tokens, int(answer)) if answer < len(tokens) else HIDDEN
-        case OneHead(), (layer, head):
-            return f"{layer + 1}.{head + 1}"
+        case OneToken() as form, int() | float():
+            tokens, own = form.tokens(situation), situation.text != step.choices.get("text") or situation.forced
+            return word_at(tokens, int(answer)) if answer < len(tokens) and not own else HIDDEN
         case _, int() | float():
             return f"{answer:g}"
         case _, str():
@@ -74,8 +65,6 @@ def answer_text(form: AnswerForm, text: StepText, code: str) -> str:
     """The answer in the language of the teacher, as plain text."""
     if code == HIDDEN:
         return t("done on the page") if isinstance(form, Action) else t("own words")
-    if isinstance(form, OneHead) and (found := HEAD.fullmatch(code)):
-        return t("layer {layer}, head {head}", layer=found[1], head=found[2])
     return text.options.get(code, code)
 
 
@@ -170,7 +159,7 @@ def follow_class() -> None:
 def open_next_lesson() -> None:
     """Show nothing, and look again every few seconds."""
     if name := CLASSES.next_lesson(visitor()):
-        lesson = next(one for one in LESSONS if one.name == name)
+        lesson = lesson_named(name)
         begin_step(lesson.link(lesson.steps[0]))
         st.rerun()
 
@@ -222,14 +211,8 @@ def answers_now(step: Step) -> None:
             step_answers(step, lesson_text(report.lesson, language()), report, key="class_answers_here")
 
 
-def titles() -> dict[str, str]:
-    """The title of each lesson, with its number."""
-    numbered = enumerate(LESSONS, start=1)
-    return {one.name: f"{number}. {lesson_text(one.name, language()).title}" for number, one in numbered}
-
-
 def open_form() -> None:
-    names = titles()
+    names = lesson_titles()
     st.markdown(
         t(
             "Open a class, and read its code aloud. Your screen then shows how many students are at which step, and "
@@ -248,11 +231,6 @@ def open_class() -> None:
     CLASSES.open(visitor(), st.session_state["class_lesson"])
 
 
-def take_to_lesson() -> None:
-    """Callback: the class follows to the lesson that the teacher has chosen."""
-    CLASSES.choose_lesson(visitor(), st.session_state["class_lesson_now"])
-
-
 def class_report() -> None:
     """Draw the teacher's report. It is drawn again every few seconds, without the rest of the page."""
     report = CLASSES.report(visitor())
@@ -260,16 +238,16 @@ def class_report() -> None:
         st.rerun()  # another tab has closed the class
     class_door(report.code)
     st.markdown(tn("**{n} student** has joined.", "**{n} students** have joined.", n=report.members))
-    names = titles()
+    names = lesson_titles()
     st.session_state["class_lesson_now"] = report.lesson  # another tab may have chosen
     st.selectbox(
         t("Lesson of the class. Students follow when you choose another one."),
         names,
         format_func=names.__getitem__,
         key="class_lesson_now",
-        on_change=take_to_lesson,
+        on_change=lambda: CLASSES.choose_lesson(visitor(), st.session_state["class_lesson_now"]),
     )
-    lesson = next(one for one in LESSONS if one.name == report.lesson)
+    lesson = lesson_named(report.lesson)
     lesson_report(lesson, lesson_text(lesson.name, language()), report)
     with st.container(horizontal=True, gap="small"):
         class_files(report, key="class")

@@ -8,15 +8,23 @@ import streamlit as st
 
 from viz_app.content.lesson_texts import filled, lesson_text, plan_text
 from viz_app.content.numbers import sentences
-from viz_app.content.quiz_texts import Question, questions
 from viz_app.content.translation import N_, language, t, tn
 from viz_app.course.catalogue import LESSONS, step_of_link
 from viz_app.course.expected import expected_work, known_answers
-from viz_app.course.in_step import hand_in
 from viz_app.course.lesson import Lesson
 from viz_app.course.progress import finished_steps, first_open_step
-from viz_app.course.quiz import ROUNDS, QuizAnswers, handed_in, id_in, quiz_table, right_answers, shuffled
-from viz_app.course.visit import begin_step, forget_progress, lesson_visit
+from viz_app.course.quiz import (
+    ROUNDS,
+    Question,
+    QuizAnswers,
+    handed_in,
+    id_in,
+    questions,
+    quiz_table,
+    right_answers,
+    shuffled,
+)
+from viz_app.course.visit import begin_step, forget_progress, hand_in, lesson_visit
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
@@ -26,7 +34,15 @@ from viz_app.session.classes import CLASSES
 from viz_app.session.links import link
 from viz_app.widgets.long_work import requested, wait_for
 
-__all__ = ["for_teachers", "forget_button", "lesson_list", "lesson_summary", "quiz_csv", "quiz_tab"]
+__all__ = [
+    "for_teachers",
+    "forget_button",
+    "lesson_list",
+    "lesson_summary",
+    "lesson_titles",
+    "quiz_csv",
+    "quiz_tab",
+]
 
 ROUND_NAMES = {"before": N_("Before the lessons"), "after": N_("After the lessons")}
 COLUMNS = ("id", "round", "question", "answer")
@@ -57,6 +73,12 @@ def lesson_list() -> None:
     for number, lesson in enumerate(LESSONS, start=1):
         with st.container(key=f"lesson_{lesson.name}", border=True):
             lesson_row(number, lesson)
+
+
+def lesson_titles() -> dict[str, str]:
+    """The title of each lesson, with its number."""
+    numbered = enumerate(LESSONS, start=1)
+    return {one.name: f"{number}. {lesson_text(one.name, language()).title}" for number, one in numbered}
 
 
 def lesson_row(number: int, lesson: Lesson) -> None:
@@ -207,8 +229,7 @@ def for_teachers() -> None:
             "common mistakes. It also opens in a browser without this app."
         )
     )
-    numbered = enumerate(LESSONS, start=1)
-    titles = {lesson.name: f"{number}. {lesson_text(lesson.name, language()).title}" for number, lesson in numbered}
+    titles = lesson_titles()
     titles[PLAN] = plan_text(language()).partition("\n")[0].removeprefix("# ")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(t("Page for paper"), titles, format_func=lambda one: titles[one], key="sheet")

@@ -18,17 +18,19 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, language, t, tp
 from viz_app.course.catalogue import TOUR
 from viz_app.course.expected import expected_answers
-from viz_app.course.in_step import give_hint, judge_step, reveal_step, show_answer
 from viz_app.course.lesson import Lesson, Step, Verdict
-from viz_app.course.progress import Record
 from viz_app.course.situation import Situation
 from viz_app.course.visit import (
     begin_step,
     finish_lesson,
+    give_hint,
+    judge_step,
     leave_lesson,
     lesson_visit,
     opened_step,
     reset_step,
+    reveal_step,
+    show_answer,
     unchanged,
     unknown_step,
 )
@@ -101,33 +103,29 @@ def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hi
 
     The page of this name may be hidden until there is an answer.
     """
+    title = t("{lesson}: {step}", lesson=texts.title, step=texts.steps[step.name].title)
+    heading = f'<h1 class="hl-heading hl-lesson">{escape(t(PAGES[page].title))} <span>{escape(title)}</span></h1>'
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(
-            title(t(PAGES[page].title), texts.title, texts.steps[step.name].title) + dots(lesson, step), width="stretch"
-        )
+        st.html(heading + dots(lesson, step), width="stretch")
         with st.container(key="lesson_way", horizontal=True, vertical_alignment="center", gap="small", width="content"):
             way(lesson, step, hidden=hidden, hints=len(texts.steps[step.name].hints))
 
 
-def title(page: str, lesson: str, step: str) -> str:
-    shown = t("{lesson}: {step}", lesson=lesson, step=step)
-    return f'<h1 class="hl-heading hl-lesson">{escape(page)} <span>{escape(shown)}</span></h1>'
-
-
 def dots(lesson: Lesson, step: Step) -> str:
     """One dot for each step: open, answered or right. The dot of the open step has a ring."""
-    progress, number = lesson_visit().progress, lesson.steps.index(step) + 1
-    marks = "".join(dot(one, progress.get(lesson.link(one)), here=one is step) for one in lesson.steps)
-    right = sum(record.right for one in lesson.steps if (record := progress.get(lesson.link(one))))
+    records = [lesson_visit().progress.get(lesson.link(one)) for one in lesson.steps]
+    states = ["open" if one is None else "right" if one.right else "answered" for one in records]
+    marks = "".join(
+        f'<i class="{" ".join([state, *["here"] * (one is step), *["puzzle"] * one.puzzle])}"></i>'
+        for one, state in zip(lesson.steps, states, strict=True)
+    )
     spoken = t(
-        "Step {number} of {all}. Steps with a right answer: {right}.", number=number, all=len(lesson.steps), right=right
+        "Step {number} of {all}. Steps with a right answer: {right}.",
+        number=lesson.steps.index(step) + 1,
+        all=len(lesson.steps),
+        right=states.count("right"),
     )
     return f'<div class="hl-dots" role="img" aria-label="{escape(spoken, quote=True)}">{marks}</div>'
-
-
-def dot(step: Step, record: Record | None, *, here: bool) -> str:
-    state = "open" if record is None else "right" if record.right else "answered"
-    return f'<i class="{" ".join([state, *["here"] * here, *["puzzle"] * step.puzzle])}"></i>'
 
 
 def way(lesson: Lesson, step: Step, *, hidden: bool, hints: int) -> None:
@@ -305,7 +303,10 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
                 st.caption(t("Source: {source}", source=text.source))
         with right, st.container():
             own = visit.shown.get(name) == "own"  # who presents may have answered before the class
-            question(name, step, text, record if own else None, listed)
+            st.markdown(f"**{text.question.replace('**', '')}**")
+            with boundary(N_("The question could not be shown.")):
+                answered = record.answer if own and record else None
+                answer_control(name, step, text, answered, lambda: live_situation(step, listed))
             offers(name, step)
             hints(name, text, needed=not (record and record.right))
             class_answers(lesson, step)
@@ -315,9 +316,3 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     if not shows_page:
         st.caption(t("Answer first. Then the picture appears."))
     return LessonStrip(lesson=lesson, step=step, text=text, outcome=outcome, shows_page=shows_page, here=True)
-
-
-def question(name: str, step: Step, text: StepText, record: Record | None, listed: Sequence[Listed]) -> None:
-    st.markdown(f"**{text.question.replace('**', '')}**")
-    with boundary(N_("The question could not be shown.")):
-        answer_control(name, step, text, record.answer if record else None, lambda: live_situation(step, listed))

@@ -13,8 +13,7 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
-from viz_app.content.demonstrations import demonstration_for
-from viz_app.content.examples import DONORS, examples_for
+from viz_app.content.examples import DONORS, demonstration_for, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded

@@ -16,7 +16,7 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.text.pair import Text, texts_of
-from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.attention import clickable_map

@@ -15,7 +15,7 @@ from model.inference.opening import AnyConfig
 from model.inference.run import UNTOUCHED, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
-from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures import positions

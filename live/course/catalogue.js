@@ -3,11 +3,12 @@ import { contentOf, missing } from "../app/held.js";
 
 /**
  * @typedef {{ name: string, page: string, choices: Choices,
- *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>, figures: Record<string, number>,
- *   target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[],
+ *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>,
+ *   lines: [string, import("./expressions.js").Tree][], target: string, any_sentence: boolean, puzzle: boolean,
  *   offers: Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
  * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson
  *   The tour has the number 0.
+ * @typedef {{ lesson: Lesson, step: Step, link: string }} Opened The link is its name in links.
  * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[],
  *   outcomes: Record<string, string>, source: string }} StepText As HTML.
  * @typedef {{ title: string, goal: string, steps: Record<string, StepText> }} LessonText
@@ -29,10 +30,12 @@ export function linkOf(lesson, step) {
   return `${lesson.name}.${step.name}`;
 }
 
-/** @param {Lesson[]} lessons @returns {Map<string, Step>} By name in links. */
+/** @param {Lesson[]} lessons @returns {Map<string, Opened>} By name in links. */
 export function stepsByLink(lessons) {
-  return new Map(lessons.flatMap((lesson) => lesson.steps.map(
-    (step) => /** @type {[string, Step]} */ ([linkOf(lesson, step), step]))));
+  return new Map(lessons.flatMap((lesson) => lesson.steps.map((step) => {
+    const link = linkOf(lesson, step);
+    return /** @type {[string, Opened]} */ ([link, { lesson, step, link }]);
+  })));
 }
 
 /** @param {string} file "" where the page holds the styles of the lessons. */

@@ -4,25 +4,21 @@ from typing import Any
 
 import pytest
 
-from viz_app.course.lesson import Action, Answer, Number, Verdict
-from viz_app.course.lesson_file import lesson_of
-from viz_app.course.situation import Situation
+from viz_app.course.catalogue import lesson_of
+from viz_app.course.expressions import evaluate, parse
+from viz_app.course.lesson import Action, Number
 
-
-def check(_: Situation, answer: Answer, *, least: int) -> Verdict:
-    right = answer == least
-    return Verdict(right=right, outcome="right" if right else "wrong")
-
-
-STEP: dict[str, Any] = {"name": "one", "page": "steps", "parameters": {"least": 3}}
+CHECK = "outcome = right_if(given == least)"
+STEP: dict[str, Any] = {"name": "one", "page": "steps", "parameters": {"least": 3}, "check": CHECK}
 
 
 def read(*steps: dict[str, Any], **more: Any) -> Any:
-    return lesson_of("probe", {"steps": list(steps), **more}, {str(step["name"]): check for step in steps})
+    return lesson_of("probe", {"steps": list(steps), **more})
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    lesson = read(STEP, {**STEP, "name": "two", "answer": {"form": "number", "low": 0, "high": 9, "step": 0.5}})
+    number = {"form": "number", "low": 0, "high": 9, "step": 0.5}
+    lesson = read(STEP, {**STEP, "name": "two", "answer": number, "check": "outcome = estimated(given, least, 1)"})
     one, two = lesson.steps
     assert (lesson.minutes, one.choices, one.answer, one.outcomes) == (20, {}, Action(), ("right", "wrong"))
     assert (two.answer, two.outcomes) == (Number(0, 9, 0.5), ("right", "too-low", "too-high"))
@@ -52,8 +48,13 @@ def test_the_check_compares_with_the_parameters_of_the_file() -> None:
         ({"page": 3}, "page is 3; it must be of type str"),
         ({"puzzle": "yes"}, "puzzle is 'yes'; it must be of type bool"),
         ({"points_at": "all"}, "points_at is 'all'; it must be one of"),
-        ({"parameters": {}}, "missing a required"),
-        ({"parameters": {"least": 3, "most": 4}}, "unexpected keyword argument 'most'"),
+        ({"parameters": {}}, "unknown name least"),
+        ({"parameters": {"least": 3, "most": 4}}, "does not use most"),
+        ({"check": CHECK.replace("least", "least + print(3)")}, "unknown name print"),
+        ({"check": "import os"}, "“import os” is no line of a check"),
+        ({"check": "outcome = least.real()"}, "“least.real()” is no expression of a check"),
+        ({"check": "least"}, "has no outcome"),
+        ({"check": "outcome ="}, "invalid syntax"),
         ({"answer": {"form": "head"}}, "an answer has the form head; it must be one of one_of"),
         ({"answer": {"form": "number", "low": "0", "high": 9, "step": 1}}, "low is '0'; it must be a number"),
         ({"answer": {"form": "one_of"}}, "missing 1 required positional argument: 'options'"),
@@ -70,10 +71,29 @@ def test_a_mistake_in_a_step_is_named(change: dict[str, Any], problem: str) -> N
     assert problem in str(error.value)
 
 
-def test_every_step_has_one_check() -> None:
-    with pytest.raises(ValueError, match="has the steps one, but checks for two"):
-        lesson_of("probe", {"steps": [STEP]}, {"two": check})
-    with pytest.raises(ValueError, match="The lesson probe has"):
-        lesson_of("probe", {"steps": [STEP, STEP]}, {"one": check})
+def test_a_lesson_has_each_step_once_and_no_unknown_setting() -> None:
+    with pytest.raises(ValueError, match="The lesson probe has two steps of one name"):
+        read(STEP, STEP)
     with pytest.raises(ValueError, match="The lesson probe has no setting hours"):
         read(STEP, hours=1)
+
+
+def test_a_check_shows_its_lines_except_those_for_itself() -> None:
+    lines = parse(
+        """
+_long = [one for one in words(text) if len(one) > least]
+first = _long[0]
+all = joined(_long[:2], "+") or "–"
+third = _long[2]
+ratio = count / (least - 3)
+least, numbers
+outcome = "none" if not _long else "right" if 0 < count <= 2 and "cat" not in words(text) else "wrong"
+"""
+    )
+    quantities = {"text": "The Black dog ran home", "count": 2, "numbers": {"a": 1, "b": 0.5}}
+    outcome, values = evaluate(lines, {"least": 3}, lambda name, *_: quantities[name])
+    assert outcome == "right"
+    assert values == {"first": "black", "all": "black+home", "ratio": float("inf"), "least": 3, "a": 1, "b": 0.5}
+    assert evaluate(lines, {"least": 9}, lambda name, *_: quantities[name])[0] == "none"
+    with pytest.raises(ValueError, match="no outcome for this run"):
+        evaluate(parse("outcome = right_if(given == list[3])"), {"given": 1, "list": []}, quantities.get)

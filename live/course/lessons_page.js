@@ -2,12 +2,12 @@
 import { draw, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 import { button } from "../controls/controls.js";
-import { linkOf } from "./lesson_data.js";
+import { linkOf } from "./catalogue.js";
 import { rich } from "./rich.js";
 
 /**
  * @typedef {import("./course.js").Course} Course
- * @typedef {import("./lesson_data.js").Lesson} Lesson
+ * @typedef {import("./catalogue.js").Lesson} Lesson
  */
 
 /** @param {Element} root @param {Course} course */
