@@ -24,16 +24,13 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-OLDEST = (3, 11)
-
 
 def too_old(version: "tuple[int, ...]") -> str:
     """A sentence if this Python cannot run Headlight, else nothing. This file keeps to what Python 3.6 can read."""
-    if version >= OLDEST:
+    if version >= (3, 11):
         return ""
-    needed, found = ".".join(map(str, OLDEST)), ".".join(map(str, version[:2]))
-    newer = f"Install a newer one (python.org/downloads), or name it: python{needed} run.py app"
-    return f"Headlight needs Python {needed} or newer, and this is Python {found}. {newer}"
+    found, newer = ".".join(map(str, version[:2])), "Install a newer one (python.org/downloads), or name it"
+    return f"Headlight needs Python 3.11 or newer, and this is Python {found}. {newer}: python3.11 run.py app"
 
 
 if too_old(tuple(sys.version_info[:2])):
@@ -43,9 +40,6 @@ ROOT = Path(__file__).resolve().parent
 VENV = Path(os.environ.get("HEADLIGHT_VENV") or ROOT / ".venv").absolute()
 APP, ALL = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"  # the second includes the first
 STAMP, UNFINISHED = "headlight-stamp", "unfinished"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Programs that tests use: one of these names, or else these packages of Debian.
-PROGRAMS = ((BROWSERS, ("chromium", "fonts-noto-cjk")), (("nginx",), ("nginx-light",)), (("g++",), ("g++",)))
 say = functools.partial(print, flush=True)  # before the lines of the program that comes next
 
 
@@ -109,27 +103,27 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def prepare(folder: Path, requirements: Path) -> None:
-    """Make or complete the environment if it is not ready."""
-    if not is_ready(folder, requirements):
-        with locked(folder):
-            if not is_ready(folder, requirements):  # else another command has made it
-                install(folder, requirements)
+    """Make or complete the environment if it is not ready. What the app needs stays while packages for the tests come.
 
-
-def install(folder: Path, requirements: Path) -> None:
-    """Install what is pinned. What the app needs stays unchanged while packages for the tests come."""
-    if not is_ready(folder, APP):
-        make(folder)
-    say(f"Installing the packages of {requirements.name} in {folder}. This takes some minutes, once.")
-    options = ("--disable-pip-version-check", "--no-input", "--requirement", str(requirements))
-    if call(folder, "pip", "install", *options):
-        remedy = "Installing needs the internet once: connect, then run the same command again."
-        sys.exit(f"The packages could not be installed. {remedy}")
-    (folder / STAMP).write_text(stamp_of(requirements, version_of(folder)), encoding="utf-8")
+    It is made again if something in it is broken, or was left half done. Another folder is never replaced.
+    """
+    if is_ready(folder, requirements):
+        return
+    with locked(folder):
+        if is_ready(folder, requirements):  # another command has made it
+            return
+        if not is_ready(folder, APP):
+            make(folder)
+        say(f"Installing the packages of {requirements.name} in {folder}. This takes some minutes, once.")
+        options = ("--disable-pip-version-check", "--no-input", "--requirement", str(requirements))
+        if call(folder, "pip", "install", *options):
+            remedy = "Installing needs the internet once: connect, then run the same command again."
+            sys.exit(f"The packages could not be installed. {remedy}")
+        (folder / STAMP).write_text(stamp_of(requirements, version_of(folder)), encoding="utf-8")
 
 
 def make(folder: Path) -> None:
-    """Make an environment with only pip. It replaces an environment of ours, never another folder."""
+    """Make an environment with only pip, in place of an earlier one of ours."""
     if importlib.util.find_spec("ensurepip") is None:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         sys.exit(f"This Python cannot install pip. On Debian and Ubuntu: sudo apt install {package}")
@@ -153,9 +147,13 @@ def make(folder: Path) -> None:
 def call(folder: Path, *module: str) -> int:
     """Run `python -m` in the environment, in the root of the repository, and return its exit code."""
     path = os.pathsep.join((os.path.dirname(interpreter(folder)), os.environ.get("PATH", os.defpath)))
-    command = [interpreter(folder), "-m", *module]
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PATH": path}) as tool:
-        usual = signal.signal(signal.SIGTERM, functools.partial(stop, tool))
+    with subprocess.Popen([interpreter(folder), "-m", *module], cwd=ROOT, env=os.environ | {"PATH": path}) as tool:
+
+        def stop(number: int, _frame: object) -> None:
+            tool.terminate()
+            sys.exit(128 + number)  # no further tool starts; the end of `with` waits for this one
+
+        usual = signal.signal(signal.SIGTERM, stop)
         try:
             code = tool.wait()
         except KeyboardInterrupt:  # Ctrl-C reaches the tool itself, which ends in its own way
@@ -166,33 +164,19 @@ def call(folder: Path, *module: str) -> int:
     return code if code >= 0 else 128 - code
 
 
-def stop(tool: "subprocess.Popen[bytes]", number: int, _frame: object) -> None:
-    tool.terminate()
-    sys.exit(128 + number)  # no further tool starts; the end of `call` waits for this one
-
-
-def add_programs(folder: Path) -> None:
-    """Install the other programs of the tests: all of them as root on Debian, elsewhere a browser from Playwright."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
-    is_there = functools.partial(shutil.which, path=path)
-    missing = [package for names, packages in PROGRAMS if not any(map(is_there, names)) for package in packages]
-    if missing and shutil.which("apt-get") and os.geteuid() == 0:
-        say(f"Installing {', '.join(missing)} with apt-get.")
-        for command in (["update"], ["install", "-y", "--no-install-recommends", *missing]):
-            variables = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-            subprocess.run(["apt-get", "-qq", *command], env=variables, stdout=subprocess.DEVNULL, check=False)
-    if not any(map(shutil.which, BROWSERS)) and call(folder, "playwright", "install", "chromium"):
-        say("No browser could be installed. The tests that need one are left out; where CI=true they fail.")
-
-
 def tools(command: str, options: "tuple[str, ...]") -> "list[tuple[str, ...]]":
     """The modules that a command runs, with their arguments; none for an unknown command."""
     places = options or (".",)
-    all_checks = [("ruff", "check", *places), ("ruff", "format", "--check", *places), ("mypy", *options)]
+    quick = "quick" in options  # these tests open no page and start no process
     return {
         "app": [("streamlit", "run", "streamlit_app.py", *options)],
-        "test": [("pytest", *options)],
-        "check": all_checks if options else [*all_checks, ("tests.javascript.check",)],
+        "test": [*([] if quick else [("tests.programs",)]), ("pytest", *options)],
+        "check": [
+            ("ruff", "check", *places),
+            ("ruff", "format", "--check", *places),
+            ("mypy", *options),
+            *([] if options else [("tests.javascript.check",)]),
+        ],
         "format": [("ruff", "check", "--fix", *places), ("ruff", "format", *places)],
     }.get(command, [])
 
@@ -205,9 +189,7 @@ def main(command: str = "--help", *options: str) -> int:
         say(f'run.py has no command "{command}". Its commands are app, test, check and format.', file=sys.stderr)
         return 2
     prepare(VENV, APP if command == "app" else ALL)
-    if command == "test" and "quick" not in options:  # quick tests open no page and start no process
-        add_programs(VENV)
-    return next(filter(None, [call(VENV, *tool) for tool in tools(command, options)]), 0)
+    return next(filter(None, (call(VENV, *tool) for tool in tools(command, options))), 0)
 
 
 if __name__ == "__main__":

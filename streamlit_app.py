@@ -13,13 +13,12 @@ from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import iterate_over_copies, keep_reconnecting, lead_unknown_addresses_home
-from viz_app.server.upload_memory import bound_received_files
+from viz_app.server.uploads import bound_received_files
 from viz_app.services.listing import listed_checkpoints
-from viz_app.session.address import publish_choices, read_choices, restore_choices
-from viz_app.session.boundary import boundary, guard_callbacks, show_callback_problems
-from viz_app.session.choices import replace_choices
+from viz_app.session.choices import publish_choices, read_choices, replace_choices, restore_choices
 from viz_app.session.language import begin_language, chosen_language, language_switch
 from viz_app.session.links import PARAMETER, link_button, wanted_place
+from viz_app.session.page_end import boundary, guard_callbacks, show_callback_problems
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.headings import heading

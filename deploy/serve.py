@@ -23,10 +23,10 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 __all__ = ["configuration", "nginx"]
 
@@ -82,20 +82,22 @@ def nginx(processes: Sequence[str], listen: str) -> Iterator[subprocess.Popen[by
         )
         child = subprocess.Popen([program, "-e", "stderr", "-p", folder, "-c", "nginx.conf"])
         try:
-            wait_until_listening(listen, child)
+            address, _, port = listen.rpartition(":")
+            if not works(lambda: socket.create_connection((address, int(port)), timeout=1).close(), child):
+                raise SystemExit(f"nginx cannot listen at {listen}. Its message is above.")
             yield child
         finally:
             end_processes([child])
 
 
-def wait_until_listening(listen: str, child: subprocess.Popen[bytes]) -> None:
-    address, _, port = listen.rpartition(":")
+def works(attempt: Callable[[], None], child: subprocess.Popen[bytes]) -> bool:
+    """Try until it works. False if the process has ended before."""
     while child.poll() is None:
         with suppress(OSError):
-            socket.create_connection((address, int(port)), timeout=1).close()
-            return
-        time.sleep(0.05)
-    raise SystemExit(f"nginx cannot listen at {listen}. Its message is above.")
+            attempt()
+            return True
+        time.sleep(0.1)
+    return False
 
 
 class Processes:
@@ -115,7 +117,8 @@ class Processes:
         child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
         self.children[process] = child
         print(f"The app at {process} is process {child.pid}.", flush=True)
-        thread = threading.Thread(target=warm_up, args=(process, child), daemon=True)
+        check = f"http://{process}/_stcore/script-health-check"  # it runs the app
+        thread = threading.Thread(target=works, args=(lambda: urlopen(check, timeout=120).close(), child), daemon=True)
         thread.start()
         return thread
 
@@ -137,15 +140,6 @@ class Processes:
                     )
                     self.start(process)
             time.sleep(0.5)
-
-
-def warm_up(process: str, child: subprocess.Popen[bytes]) -> None:
-    """Run the app once, as soon as it listens."""
-    while child.poll() is None:
-        with suppress(OSError):
-            urllib.request.urlopen(f"http://{process}/_stcore/script-health-check", timeout=120).close()
-            return
-        time.sleep(0.2)
 
 
 def end_processes(children: Iterable[subprocess.Popen[bytes]]) -> None:

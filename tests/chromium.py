@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from run import BROWSERS
+from tests.programs import BROWSERS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright

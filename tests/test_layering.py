@@ -23,10 +23,7 @@ FORBIDDEN = {
     "model.cli": SCREEN,
     "viz_app.server": ("torch", "plotly"),
     **dict.fromkeys(("viz_app.server.presence", "viz_app.server.server_state"), ("torch", "plotly", "model")),
-    **dict.fromkeys(
-        ("viz_app.server.cache", "viz_app.server.gate", "viz_app.server.jobs", "viz_app.server.resources"),
-        (*MATHEMATICS, "plotly"),
-    ),
+    **dict.fromkeys(("viz_app.server.jobs", "viz_app.server.resources"), (*MATHEMATICS, "plotly")),
     "viz_app.services": ("plotly",),
     "viz_app.figures": (
         *MATHEMATICS,

@@ -20,7 +20,7 @@ from viz_app.sections.checkpoints import (
 from viz_app.services import listing
 from viz_app.session.own_checkpoints import own_checkpoints
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.tabs import tabs
+from viz_app.widgets.headings import tabs
 
 found = listing.listed_checkpoints()
 st.markdown(

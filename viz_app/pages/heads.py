@@ -14,8 +14,8 @@ from viz_app.sections.heads.intervention_choice import require_receiver, require
 from viz_app.services import head_analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.forced_words_note import forced_words_note
-from viz_app.widgets.tabs import tabs
+from viz_app.widgets.headings import tabs
+from viz_app.widgets.search_picker import forced_words_note
 
 TABS = {
     "board": N_("Ablation board"),

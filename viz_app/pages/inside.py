@@ -16,8 +16,8 @@ from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.forced_words_note import forced_words_note
-from viz_app.widgets.tabs import tabs
+from viz_app.widgets.headings import tabs
+from viz_app.widgets.search_picker import forced_words_note
 from viz_app.widgets.text_field import require_run
 
 key, config = checkpoint_choice.require_attention(

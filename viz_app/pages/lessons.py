@@ -6,7 +6,7 @@ from viz_app.content.translation import N_, t
 from viz_app.sections.course.browser_store import tour_button
 from viz_app.sections.course.class_room import class_screen, member_line, teaches
 from viz_app.sections.course.lessons_page import for_teachers, forget_button, lesson_list, lesson_summary, quiz_tab
-from viz_app.widgets.tabs import tabs
+from viz_app.widgets.headings import tabs
 
 TABS = {"learn": N_("Lessons"), "quiz": N_("Questions"), "teach": N_("For teachers")}
 

@@ -10,8 +10,8 @@ from viz_app.services import analyses, listing, padded_batches
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.headings import tabs
 from viz_app.widgets.search_picker import note_greedy_search
-from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),

@@ -16,7 +16,7 @@ from viz_app.sections.positions.order import NUMBERS, distance_numbers, position
 from viz_app.services import listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.tabs import tabs
+from viz_app.widgets.headings import tabs
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 if isinstance(config.model, RecurrentConfig):

@@ -1,10 +1,16 @@
 """Translate: a sentence, its translation, and every attention map that the model computed for it."""
 
 from viz_app.content.translation import t
-from viz_app.sections.translate.display_options import display_options
-from viz_app.sections.translate.maps import choose_map, largest_weights, map_notes, map_pictures, word_lines
+from viz_app.sections.translate.maps import (
+    choose_map,
+    display_options,
+    largest_weights,
+    map_notes,
+    map_pictures,
+    word_lines,
+)
 from viz_app.sections.translate.written_text import translation_notes, written_text
-from viz_app.services import listing, results
+from viz_app.services import listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.text_field import require_run
@@ -20,9 +26,9 @@ if not config.model.kinds:
             "everything from this vector. Try a long sentence. Then choose the same network with attention on the left."
         )
     )
-choice, translation = choose_map(key, run), results.result_of(key, run)
-word_lines(choice, translation)
-map_pictures(choice, translation)
+choice = choose_map(key, run)
+word_lines(choice)
+map_pictures(choice)
 display_options(key, run)
 map_notes(choice)
 largest_weights(choice)

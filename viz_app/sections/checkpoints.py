@@ -20,10 +20,17 @@ from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, language, t, tn, worded
 from viz_app.figures import training
 from viz_app.server.server_state import MODELS_SHARE
+from viz_app.server.uploads import largest_upload
 from viz_app.services import listing, loading
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.descriptions import answer_questions, open_questions
-from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, left_out_of, only_this_computer
+from viz_app.session.own_checkpoints import (
+    add_folder,
+    add_upload,
+    answer_questions,
+    left_out_of,
+    only_this_computer,
+    open_questions,
+)
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
 from viz_app.widgets.navigation import page_link

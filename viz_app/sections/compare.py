@@ -38,9 +38,8 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw
 from viz_app.widgets.checkpoint_choice import require_usable
-from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
+from viz_app.widgets.head_picker import MapWindow, choose_window, pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explanation, section
-from viz_app.widgets.map_window import MapWindow, choose_window
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.navigation import page_link
 from viz_app.widgets.text_field import note_shared_second_text, separator_in

@@ -7,7 +7,6 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.inference.translation import Translation
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
@@ -22,13 +21,12 @@ from viz_app.services import loading, results
 from viz_app.services.attention_view import step_weights
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import forced_tokens
+from viz_app.widgets import search_picker
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.forced_words_note import clear_forced_words_button
 from viz_app.widgets.head_picker import pick_kind
 from viz_app.widgets.marked_text import sentence
 from viz_app.widgets.presenter_mode import presenting
-from viz_app.widgets.search_picker import beam_search
+from viz_app.widgets.search_picker import beam_search, clear_forced_words_button
 
 __all__ = ["beam_tree", "greedy_steps", "step_controls"]
 
@@ -38,7 +36,7 @@ KINDS_OF_STEPS = ("cross", "decoder")  # their queries are the steps
 VISIBLE_STEPS = 5  # of a tree, without scrolling
 
 
-def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGenerator]:
+def step_controls(*, forced: bool) -> tuple[Search, DeltaGenerator]:
     """Draw the search, undo, and a button that clears forced words; return the search, and a column for its setting."""
     with st.container(key="set_steps"):
         searches, setting, undo, clear = st.columns([3.2, 2.3, 1, 1.7], vertical_alignment="bottom")
@@ -49,12 +47,12 @@ def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGene
     undo.button(
         t("Undo"),
         icon=":material/undo:",
-        disabled=not forced_tokens.can_undo(),
-        on_click=forced_tokens.undo,
+        disabled=not search_picker.can_undo(),
+        on_click=search_picker.undo,
         width="stretch",
     )
     with clear:
-        clear_forced_words_button(config, disabled=not forced)
+        clear_forced_words_button(disabled=not forced)
     return search or "greedy", setting
 
 
@@ -89,8 +87,8 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         translation,
         kind=kind,
         key="stepper",
-        on_force=forced_tokens.force,
-        on_step=forced_tokens.remember_step,
+        on_force=search_picker.force,
+        on_step=search_picker.remember_step,
         step=chosen_step - 1 if chosen_step else None,
         guess=guess,
     )
@@ -143,5 +141,5 @@ def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         lang=languages[1],
         alt=t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner),
         key="beam_tree",
-        on_pick=partial(forced_tokens.force_path, tree),
+        on_pick=partial(search_picker.force_path, tree),
     )

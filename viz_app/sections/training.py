@@ -25,9 +25,9 @@ from viz_app.server.server_state import GATE
 from viz_app.server.training_jobs import EPOCHS, TRAININGS, Plan, Training
 from viz_app.services import listing, snapshots
 from viz_app.services.attention_view import view
-from viz_app.session.boundary import boundary
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
+from viz_app.session.page_end import boundary
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import clicked_head, open_tile
 from viz_app.widgets.headings import section

@@ -1,20 +1,26 @@
-"""Objects that all visitors share: the gate to the cores, the cache for results, the jobs."""
+"""What all visitors share: the gate to the cores, the jobs, and the cache of results, which is bounded in bytes."""
 
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from dataclasses import is_dataclass, replace
 from functools import cache, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from viz_app.content.translation import t
-from viz_app.server.cache import Cache, read_only
-from viz_app.server.gate import Gate
 from viz_app.server.jobs import Jobs, Lane
 from viz_app.server.resources import Throttled, cores, freeze_imports, limit_heaps, memory, return_freed_memory
-from viz_app.server.waiting_message import waiting
+from viz_app.server.streamlit_bridge import has_page, join_page
 
 __all__ = [
     "CORES",
@@ -24,15 +30,266 @@ __all__ = [
     "MEGABYTE",
     "MODELS_SHARE",
     "RESULTS",
+    "Cache",
+    "Gate",
     "cut",
     "keep",
     "known",
+    "read_only",
     "remembered",
+    "size_of",
     "turn",
+    "waiting",
 ]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+ATOMS = frozenset((str, bytes, int, float, bool, type(None)))
+MOMENT = 0.2  # seconds until a message about a computation appears
+PATIENCE = 0.3  # seconds that a visitor waits at the gate before the first message
+REPEAT = 0.5  # seconds between two messages
+SLICE = 0.25  # seconds inside the gate without a break, so that a short page runs in one turn
+
+
+def ignore(_: int) -> None: ...
+
+
+class Gate:
+    """Lets as many threads run as there are cores, in the order in which they came.
+
+    Forty threads at once would slow each other down and do less work in total. A thread inside may go `outside` for a
+    while, to wait for another thread or to let others run.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._free = width
+        self._lock = threading.Lock()
+        self._queue: deque[threading.Event] = deque()  # set when its thread may enter
+        self._thread = threading.local()
+
+    @property
+    def waiting(self) -> int:
+        """The number of threads that wait."""
+        return len(self._queue)
+
+    @contextmanager
+    def inside(self, on_wait: Callable[[int], None] = ignore, *, first: bool = False) -> Iterator[None]:
+        """Wait, enter, and leave at the end. A thread that is already inside just continues.
+
+        Args:
+            on_wait: Called from time to time with the number of threads before this one. An exception in it ends the
+                waiting.
+            first: Wait at the head of the queue. This is for the work of a page that has waited already and stays
+                outside until the work is done.
+        """
+        if self._is_inside():
+            yield
+            return
+        self._enter(on_wait, first=first)
+        try:
+            yield
+        finally:
+            if self._is_inside():
+                self._leave()
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Leave, and at the end enter again from the head of the queue. A thread outside just continues.
+
+        A thread that was inside has already waited once, and little of its work is left. After an exception it stays
+        outside, because nothing is left to do inside.
+        """
+        if not self._is_inside():
+            yield
+            return
+        self._leave()
+        yield
+        self._enter(first=True)
+
+    def give_way(self) -> None:
+        """Between two steps of long work: let the threads that wait go first."""
+        if self._queue and self._is_inside() and time.monotonic() - self._thread.since > SLICE:
+            self._leave()
+            self._enter()
+
+    def _is_inside(self) -> bool:
+        return getattr(self._thread, "inside", False)
+
+    def _enter(self, on_wait: Callable[[int], None] = ignore, *, first: bool = False) -> None:
+        turn = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                turn.set()
+            elif first:
+                self._queue.appendleft(turn)
+            else:
+                self._queue.append(turn)
+        try:
+            patience = PATIENCE
+            while not turn.wait(patience):
+                patience = REPEAT
+                on_wait(self._before(turn))
+        except BaseException:
+            with self._lock:
+                if turn in self._queue:
+                    self._queue.remove(turn)
+                else:
+                    self._let_next_in()
+            raise
+        self._thread.inside, self._thread.since = True, time.monotonic()
+
+    def _before(self, turn: threading.Event) -> int:
+        with self._lock:
+            return self._queue.index(turn) if turn in self._queue else 0
+
+    def _leave(self) -> None:
+        self._thread.inside = False
+        with self._lock:
+            self._let_next_in()
+
+    def _let_next_in(self) -> None:
+        """Give the place of a thread that leaves to the first thread in the queue."""
+        if self._queue:
+            self._queue.popleft().set()
+        else:
+            self._free += 1
+
+
+class Cache:
+    """Results by key. A result that many threads request at the same time is computed once.
+
+    All threads get the same object, so nobody should be able to change it; see `read_only`.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity: int,
+        largest: int | None = None,
+        size: Callable[[object], int] | None = None,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """
+        Args:
+            capacity: The limit for all results together, in bytes.
+            largest: The limit for one result, in bytes; a larger one is returned and not kept. None: the latest
+                result is always kept, even if it is the only one that fits.
+            size: Returns the bytes of a result.
+            waiting: A context that is entered while another thread computes the result.
+        """
+        self._capacity, self._largest, self._waiting = capacity, largest, waiting
+        self._size_of = size or size_of
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()  # the latest used is the last
+        self._pending: dict[Hashable, Future[object]] = {}
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes of all results that are kept."""
+        return self._size
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """The result that is kept under `key`, else that of `compute`. All threads that wait get its exception."""
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return cast(Result, self._kept[key][0])
+                others = self._pending.get(key)
+                if others is None:
+                    self._pending[key] = mine = Future[object]()
+            if others is None:
+                return self._fulfil(key, mine, compute)
+            with self._waiting():
+                error = others.exception()
+            if error is None:
+                return cast(Result, others.result())
+            if isinstance(error, Exception):
+                raise error
+            # The other visitor left, so this thread computes the result.
+
+    def _fulfil(self, key: Hashable, mine: Future[object], compute: Callable[[], Result]) -> Result:
+        try:
+            result = compute()
+        except BaseException as error:
+            with self._lock:
+                del self._pending[key]
+            mine.set_exception(error)
+            raise
+        with self._lock:
+            self._keep(key, result)
+            del self._pending[key]
+        mine.set_result(result)
+        return result
+
+    def _keep(self, key: Hashable, result: object) -> None:
+        size = self._size_of(result) + size_of(key)
+        if self._largest is not None and size > self._largest:
+            return
+        self._kept[key] = result, size
+        self._size += size
+        while self._size > self._capacity and len(self._kept) > 1:
+            _, (_, freed) = self._kept.popitem(last=False)
+            self._size -= freed
+
+    def peek(self, key: Hashable) -> object | None:
+        """The result that is kept under `key`; None without one."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+
+def read_only(value: Result) -> Result:
+    """The same value with read-only arrays. An array that is a view of a larger one becomes a copy.
+
+    It also changes arrays inside dataclasses, dictionaries, tuples and lists. All other values stay unchanged.
+    """
+    kind: Any = type(value)
+    given: Any = value
+    changed: Any = value
+    if kind in ATOMS:
+        return value
+    if kind is np.ndarray:
+        changed = given if given.base is None else given.copy()
+        changed.setflags(write=False)
+    elif kind is dict:
+        changed = {name: read_only(part) for name, part in given.items()}
+    elif kind in (tuple, list):
+        parts = [read_only(part) for part in given]
+        if any(new is not old for new, old in zip(parts, given, strict=True)):
+            changed = kind(parts)
+    elif is_dataclass(kind):
+        new_parts = {name: new for name, old in vars(given).items() if (new := read_only(old)) is not old}
+        changed = replace(given, **new_parts) if new_parts else value
+    return cast(Result, changed)
+
+
+def size_of(value: object) -> int:
+    """The approximate bytes of a value with everything that it contains."""
+    kind: Any = type(value)
+    given: Any = value
+    own = sys.getsizeof(value)
+    if kind in ATOMS:
+        return own
+    if kind is np.ndarray:
+        return own if given.base is None else own + int(given.nbytes)
+    if kind is pd.DataFrame:
+        return int(given.memory_usage(deep=True).sum()) + 1024
+    if kind is dict:
+        return own + sum(size_of(name) + size_of(part) for name, part in given.items())
+    if kind in (tuple, list, frozenset, set):
+        return own + sum(map(size_of, given))
+    if is_dataclass(kind):
+        return own + sys.getsizeof(vars(given)) + sum(map(size_of, vars(given).values()))
+    return own
+
 
 MEGABYTE = 1 << 20
 MAX_CHARACTERS = 20_000  # of a text; the rest is cut off first of all
@@ -124,6 +381,36 @@ def cut(argument: Any) -> Any:
         return argument
     parts = tuple(map(cut, argument))
     return parts if type(argument) is tuple else type(argument)(*parts)  # a pair of texts stays one
+
+
+@contextmanager
+def waiting(message: str) -> Iterator[None]:
+    """Show a spinner with this message if the work takes long.
+
+    `st.spinner` sends its end to the browser even if it was never visible, and then the browser draws the page again.
+    So the spinner starts after a moment, in another thread. It becomes visible half a second later.
+    """
+    if not has_page():
+        yield
+        return
+    spinner, lock = ExitStack(), threading.Lock()
+    done = False
+
+    def start() -> None:
+        with lock:
+            if not done:
+                spinner.enter_context(st.spinner(message))
+
+    timer = threading.Timer(MOMENT, copy_context().run, args=(start,))
+    join_page(timer)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:
+            done = True
+        spinner.close()
 
 
 @contextmanager

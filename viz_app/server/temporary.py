@@ -1,4 +1,4 @@
-"""Temporary folders that end with the server. After a kill, the next server removes them."""
+"""Temporary folders that end with the server, and their limit. After a kill, the next server removes them."""
 
 import atexit
 import os
@@ -10,16 +10,45 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from model.checkpoints.checkpoint import CheckpointError
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks, so nothing is removed there after a kill
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["new_folder", "remove_leftovers"]
+__all__ = ["DiskSpace", "new_folder", "remove_leftovers"]
 
 PREFIX = "headlight-server-"  # of the folder, and of the file beside it that is locked while its server runs
 ALIVE = ".alive"
 MAKING = threading.Lock()
+
+
+class DiskSpace:
+    """The bytes on the disk that one kind of file of all visitors may take together."""
+
+    def __init__(self, size: int) -> None:
+        self._left, self._lock = size, threading.Lock()
+
+    def has(self, size: int) -> bool:
+        """Whether so many bytes are free."""
+        return size <= self._left
+
+    def reserve(self, size: int) -> None:
+        """Reserve bytes.
+
+        Raises:
+            CheckpointError: other visitors use too much.
+        """
+        with self._lock:
+            if size <= self._left:
+                self._left -= size
+                return
+        raise CheckpointError("Other visitors are using all the disk space. Try again when they have left.")
+
+    def release(self, size: int) -> None:
+        with self._lock:
+            self._left += size
 
 
 def new_folder() -> Path:

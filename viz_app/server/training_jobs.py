@@ -2,13 +2,19 @@
 
 It is the same program as on the command line. It continues on every page while its visitor is here. It saves itself
 when the visitor stops it or leaves. A visitor has one training run for all tabs together, also after a reload.
+
+A process that has already imported the program waits for its command (`model/cli/wait_for_command.py`), so that a run
+starts sooner.
 """
 
 import atexit
+import errno
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -22,14 +28,12 @@ from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
 from model.messages import N_, Message
-from viz_app.server.disk_space import DiskSpace
 from viz_app.server.jobs import Job, Owner, Report, TooLongError
 from viz_app.server.presence import Visitor
 from viz_app.server.server_state import JOBS, MEGABYTE
-from viz_app.server.temporary import new_folder
-from viz_app.server.warm_process import SPARE
+from viz_app.server.temporary import DiskSpace, new_folder
 
-__all__ = ["EPOCHS", "SNAPSHOTS", "TRAININGS", "Plan", "Training", "Trainings"]
+__all__ = ["EPOCHS", "SNAPSHOTS", "SPARE", "TRAININGS", "Plan", "Spare", "Training", "Trainings"]
 
 # The training runs of all visitors: one needs 19 MB, with the largest sizes 120 MB.
 DISK = DiskSpace(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
@@ -39,6 +43,9 @@ SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the l
 TAIL = 2_000  # bytes at the end of a log, enough for its last progress bar
 TICK = 0.2  # seconds between two looks at the process
 PATIENCE = 20  # seconds that a process may take to save itself
+PROJECT = Path(__file__).resolve().parents[2]
+WAITS_FOR = 600.0  # seconds that a process waits for a command, before it ends and frees its memory
+NICE = 10  # the pages of all visitors have priority
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,3 +239,99 @@ def progress_in(log: Path) -> tuple[int, int]:
 def last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), N_("The process ended without a message."))
+
+
+class Spare:
+    """At most one waiting process. It uses one core."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: subprocess.Popen[bytes] | None = None
+        atexit.register(self.end)
+
+    def prepare(self) -> None:
+        """Start a process that waits, if there is none."""
+        with self._lock:
+            if self._waiting is not None and self._waiting.poll() is not None:
+                discard(self._waiting)
+                self._waiting = None
+            if self._waiting is None:
+                self._waiting = start_process()
+                expiry = threading.Timer(WAITS_FOR, self._expire, [self._waiting])
+                expiry.daemon = True
+                expiry.start()
+
+    def run(self, arguments: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
+        """Run the program in the waiting process, or in a new one.
+
+        Args:
+            arguments: The arguments of `python -m model`.
+            log: The file for its output.
+
+        Raises:
+            OSError: no process can be started, or the process ends at once.
+        """
+        log.touch()
+        command = json.dumps({"arguments": list(arguments), "log": str(log)}).encode() + b"\n"
+        with self._lock:
+            waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            if hand_over(command, waiting):
+                return waiting
+            discard(waiting)
+        fresh = start_process()
+        if not hand_over(command, fresh):
+            discard(fresh)
+            raise ChildProcessError(errno.ECHILD, "The process ended before it received its command")
+        return fresh
+
+    def _expire(self, process: "subprocess.Popen[bytes]") -> None:
+        """End a process that still waits. The process itself might end while it receives a command."""
+        with self._lock:
+            if self._waiting is process:
+                discard(process)
+                self._waiting = None
+
+    def end(self) -> None:
+        """End the waiting process, before the server ends."""
+        with self._lock:
+            if self._waiting is not None:
+                discard(self._waiting)
+                self._waiting = None
+
+
+def start_process() -> "subprocess.Popen[bytes]":
+    one_core = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "model.cli.wait_for_command"],
+        cwd=PROJECT,
+        env=one_core,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with suppress(AttributeError, OSError):  # Windows has no priorities of this kind; or the process has already ended
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+    return process
+
+
+def discard(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        with suppress(OSError):  # it holds unread input
+            process.stdin.close()
+
+
+def hand_over(command: bytes, process: "subprocess.Popen[bytes]") -> bool:
+    """Send the command. Returns whether the process received it; it may have been killed."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(command)
+        process.stdin.close()
+    except OSError:
+        return False
+    return process.poll() is None
+
+
+SPARE = Spare()

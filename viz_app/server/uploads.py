@@ -1,22 +1,82 @@
-"""Unpack a visitor's files into the folder of a checkpoint: the files that `is_kept`, in one folder, up to a limit."""
+"""The files that visitors send: the memory where they wait for Open, unpacking them, and the uploads that are open."""
 
+import re
+import shutil
 import stat
+import threading
+import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
+
+import streamlit as st
+from starlette.exceptions import HTTPException
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.messages import Message
 from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept
 from model.safety.refusals import why_no_weights
+from viz_app.server.presence import Visitor, tabs_beside
+from viz_app.server.streamlit_bridge import received_files
+from viz_app.server.temporary import DiskSpace, new_folder
 
-__all__ = ["Unpacked", "unpack"]
+__all__ = ["Own", "Unpacked", "Upload", "bound_received_files", "largest_upload", "own_of", "unpack"]
 
 MOST_FILES = 200
 CHUNK = 1 << 20  # bytes
+DISK = DiskSpace(1 << 30)
+MOST = 4  # uploads of a visitor; the oldest is removed first
+VISITORS = 4  # this many visitors may use their whole limit at the same time
+
+
+def largest_upload() -> int:
+    """The limit for the files of a visitor in MB, from the server's configuration."""
+    return int(st.get_option("server.maxUploadSize"))
+
+
+def bound_received_files() -> None:
+    """Bound the files of each visitor, and of all visitors, in this server. A second call does nothing."""
+    store = received_files()
+    if store is not None:
+        bounded(store)
+
+
+@cache
+def bounded(files: Any) -> None:
+    """Make Streamlit's store of received files refuse too many bytes. Streamlit itself only checks each file.
+
+    Args:
+        files: The store, a `MemoryUploadedFileManager`.
+    """
+    add, adding = files.add_file, threading.Lock()
+
+    def bytes_per_session() -> dict[str, int]:
+        """Session → bytes. It iterates over copies, because a visitor who leaves removes files meanwhile."""
+        return {
+            session: sum(len(one.data) for one in tuple(received.values()))
+            for session, received in tuple(files.file_storage.items())
+        }
+
+    def add_file(session_id: str, file: Any) -> None:
+        most = largest_upload() << 20
+        with adding:
+            tabs = tabs_beside(session_id)
+            sizes = bytes_per_session()
+            if sum(sizes.get(tab, 0) for tab in tabs) + len(file.data) > most:
+                for tab, connected in tabs.items():  # closed or reloaded tabs leave files behind
+                    if tab != session_id and not connected:
+                        files.remove_session_files(tab)
+                sizes = bytes_per_session()
+            too_much = sum(sizes.get(tab, 0) for tab in tabs) + len(file.data) > most
+            if too_much or sum(sizes.values()) + len(file.data) > VISITORS * most:
+                raise HTTPException(status_code=413, detail="Too many files are waiting")
+            add(session_id, file)
+
+    files.add_file = add_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,3 +189,71 @@ def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise CheckpointError("The archive is damaged: {error}", error=error) from error
     return copied
+
+
+class Upload:
+    """A folder that is removed when no session holds the object any more."""
+
+    def __init__(self, name: str, fill: Callable[[Path], Unpacked], *, most: int) -> None:
+        """Make a folder and fill it.
+
+        Args:
+            name: The wanted name of the folder.
+            fill: Writes files into the folder.
+            most: The most bytes that `fill` writes.
+
+        Raises:
+            CheckpointError: `fill` found no checkpoint, or the disk is full. Then the folder is removed.
+        """
+        try:
+            home = new_folder()
+        except OSError as error:
+            raise CheckpointError("The files cannot be stored: {error}.", error=error.strerror) from error
+        weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
+        self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
+        self.folder.mkdir()
+        if not DISK.has(most):
+            remove_uploads_of_absent_visitors()
+        DISK.reserve(most)  # before anything is written
+        unpacked = Unpacked(size=0)
+        try:
+            unpacked = fill(self.folder)
+        finally:
+            DISK.release(most - unpacked.size)
+        weakref.finalize(self, DISK.release, unpacked.size)
+        self.left_out = unpacked.left_out
+
+
+class Own:
+    """The checkpoints of one visitor, who may have several tabs."""
+
+    def __init__(self) -> None:
+        self.uploads: tuple[Upload, ...] = ()
+        self.folders: tuple[Path, ...] = ()
+        self._changing = threading.Lock()
+
+    def add_upload(self, upload: Upload) -> None:
+        """Add an upload. It replaces one with the same name, and the oldest if there are too many."""
+        with self._changing:
+            kept = [one for one in self.uploads if one.folder.name != upload.folder.name]
+            self.uploads = (*kept[1 - MOST :], upload)
+
+    def add_folder(self, folder: Path) -> None:
+        with self._changing:
+            self.folders = (*(one for one in self.folders if one != folder), folder)
+
+
+# Only the visitor's sessions hold the value. The key may live longer, for example while the visitor's training runs.
+OWN: weakref.WeakValueDictionary[Visitor, Own] = weakref.WeakValueDictionary()
+OPENING = threading.Lock()
+
+
+def own_of(visitor: Visitor) -> Own:
+    with OPENING:
+        return OWN.setdefault(visitor, Own())
+
+
+def remove_uploads_of_absent_visitors() -> None:
+    for owner, theirs in tuple(OWN.items()):
+        if not owner.here():
+            theirs.uploads = ()

@@ -19,9 +19,8 @@ from model.inference.continuation import with_continuation
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
 from viz_app.content.translation import t
-from viz_app.server.cache import Cache
 from viz_app.server.resources import available, threads
-from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, remembered
+from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, Cache, remembered
 from viz_app.services.listing import CheckpointKey
 
 __all__ = [

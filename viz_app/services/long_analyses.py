@@ -17,9 +17,8 @@ from model.inference.run import Run, compute
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text, texts_of
-from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
-from viz_app.server.server_state import GATE, RESULTS, cut, keep, known
+from viz_app.server.server_state import GATE, RESULTS, cut, keep, known, read_only
 from viz_app.services.analyses import aligned_pairs, head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey

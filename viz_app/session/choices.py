@@ -1,30 +1,38 @@
-"""A visitor's choices, kept apart from the defaults.
+"""A visitor's choices, kept apart from the defaults, and the address of a page, which names them.
 
 Streamlit forgets the value of a widget on pages that do not show it. So the choices are kept here, and each run gives
 them to its widgets. A default is never a choice: it depends on the checkpoint. A choice that one page cannot show
-stays chosen for the other pages. `address` writes the choices into the URL.
+stays chosen for the other pages.
+
+The address has no parameters until the visitor chooses something. From then on it names everything that the picture
+depends on, defaults included, so that it shows the same picture when our defaults change. Streamlit clears the URL when
+the page changes, also with its own `bind="query-params"` (seen in 1.67). So the whole URL is written once per run.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 import streamlit as st
 
-from viz_app.session.choice_forms import FORMS, fits_into_a_link
+from viz_app.server.streamlit_bridge import went_through_history
+from viz_app.session.choice_forms import FORMS, fits_into_a_link, read_texts
 
 __all__ = [
     "Choices",
     "choices",
     "choose_by_index",
     "clear_choice",
-    "clear_choices",
     "hand_over",
-    "put_aside_owned",
+    "publish_choices",
+    "read_choices",
     "replace_choices",
+    "restore_choices",
     "set_choice",
     "settle",
     "settle_number",
     "show_choice",
+    "switched",
 ]
 
 MOST_OWNERS = 32  # whose choices are kept for a visitor who comes back to them
@@ -60,15 +68,65 @@ class Choices:
             fitting.pop("second", None)  # it belongs to a pair
         return fitting
 
-    def in_url(self) -> dict[str, str]:
-        """The parameters of the page's address; none until the visitor chooses something."""
-        return self.in_link() if self.not_default() else {}
-
 
 def choices() -> Choices:
     """The choices of this visitor."""
     kept: Choices = st.session_state.setdefault("choices", Choices())
     return kept
+
+
+def restore_choices() -> None:
+    """Before any widget: take the choices from the URL if it is newer than the session, else from the widgets.
+
+    The URL is newer in the first run, and after the browser's Back or Forward. In other runs a different URL means
+    nothing: the browser sent it before it received the latest one.
+    """
+    first, kept = "choices" not in st.session_state, choices()
+    kept.settled = {}
+    if first or went_through_history():
+        for kind, (owner, names) in kept.owners.items():  # their choices wait, because the address may name others
+            put_aside(kind, owner, names)
+        kept.owners = {}
+        # Back does not lose a choice that is too long for any link.
+        too_long = {
+            name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))
+        }
+        kept.chosen = too_long | read_choices(st.query_params.to_dict())
+    if went_through_history():
+        return  # the widgets still hold older values
+    for name in FORMS:
+        if name in st.session_state and (name not in kept.shown or st.session_state[name] != kept.shown[name]):
+            kept.chosen[name] = st.session_state[name]
+
+
+def read_choices(written: Mapping[str, str]) -> dict[str, object]:
+    """The choices of a link.
+
+    Args:
+        written: Name → value, as a link writes it. What no choice could be is left out.
+    """
+    return read_texts({name: text for name, text in written.items() if fits_into_a_link(text)})
+
+
+def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> None:
+    """After the page: write its choices into the URL, all at once, because each write is a step for Back.
+
+    Args:
+        page: The name of the page.
+        complete_address: Called with the query of the page, to replace it without a step for Back.
+    """
+    kept = choices()
+    moved, kept.page = kept.page not in (None, page) and not went_through_history(), page
+    wanted = kept.in_link() if kept.not_default() else {}  # no parameters until the visitor chooses something
+    # Otherwise a newer URL is still on its way to the browser.
+    arrived = went_through_history() or kept.published in (None, wanted)
+    kept.published = wanted
+    if arrived and wanted == st.query_params.to_dict():
+        return
+    if moved:  # the browser has made a step for the new page already, so complete the URL of this step
+        complete_address(urlencode(wanted))
+    else:
+        st.query_params.from_dict(wanted)
 
 
 def set_choice(name: str, value: object) -> None:
@@ -113,14 +171,6 @@ def hand_over(kind: str, owner: str, names: Sequence[str]) -> bool:
     return True
 
 
-def put_aside_owned() -> None:
-    """Before the choices of an address: those of the present owners wait for them, because it may name others."""
-    kept = choices()
-    for kind, (owner, names) in kept.owners.items():
-        put_aside(kind, owner, names)
-    kept.owners = {}
-
-
 def put_aside(kind: str, owner: str, names: Sequence[str]) -> None:
     kept = choices()
     kept.put_aside[kind, owner] = {name: kept.chosen[name] for name in names if name in kept.chosen}
@@ -130,16 +180,11 @@ def put_aside(kind: str, owner: str, names: Sequence[str]) -> None:
         del kept.put_aside[next(iter(kept.put_aside))]
 
 
-def clear_choices() -> None:
-    """Remove all choices. The next run takes them from the URL, as the first run of a visitor with a link does."""
-    for name in ("choices", *FORMS):
-        st.session_state.pop(name, None)
-
-
 def replace_choices(chosen: Mapping[str, object]) -> None:
     """Before any widget: choose exactly this. The address gets one step for Back, as after any other choice."""
     page = choices().page
-    clear_choices()
+    for name in FORMS:
+        st.session_state.pop(name, None)
     st.session_state["choices"] = Choices(chosen=dict(chosen), page=page)
 
 
@@ -153,6 +198,12 @@ def settle(name: str, default: object, allowed: Container[object] | None = None)
     """
     chosen = choices().chosen.get(name, default)
     give(name, chosen if allowed is None or chosen in allowed else default, default)
+
+
+def switched(name: str, *, default: bool = False) -> bool:
+    """Whether a switch is on. A page can ask before it draws the switch."""
+    settle(name, default)
+    return bool(st.session_state[name])
 
 
 def settle_number(name: str, default: float, low: float, high: float) -> None:

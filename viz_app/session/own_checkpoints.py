@@ -2,101 +2,51 @@
 
 They belong to a browser: all its tabs see them, also after a reload. An upload is in a temporary folder. The folder is
 removed when the last session of this browser is forgotten, or when others need the disk space and the visitor has left.
+Weights without a description are recognised, and the visitor answers what they lack.
 """
 
 import os
-import re
 import shutil
-import threading
-import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
-from model.checkpoints.recognition import has_only_weights
+from model.checkpoints.description_file import write_values
+from model.checkpoints.questions import Question, answered, questions_for
+from model.checkpoints.recognition import has_only_weights, require_recognised
 from model.inference.opening import read_any_config
 from model.safety.folder_files import checkpoint_folder
 from model.safety.sizes import require_memory
 from model.safety.weight_files import read_header
 from viz_app.server.addresses import LOCAL
-from viz_app.server.disk_space import DiskSpace
-from viz_app.server.presence import Visitor, visitor
+from viz_app.server.presence import visitor
 from viz_app.server.server_state import MODELS_SHARE
-from viz_app.server.temporary import new_folder
-from viz_app.server.uploads import Unpacked, unpack
+from viz_app.server.uploads import Own, Unpacked, Upload, largest_upload, own_of, unpack
 from viz_app.session.choices import set_choice
-from viz_app.session.descriptions import describe_and_open
 
 __all__ = [
     "add_copy",
     "add_folder",
     "add_upload",
-    "largest_upload",
+    "answer_questions",
     "left_out_of",
     "only_this_computer",
+    "open_questions",
     "own_checkpoints",
 ]
 
-DISK = DiskSpace(1 << 30)
-MOST = 4  # uploads of a visitor; the oldest is removed first
-
-
-class Upload:
-    """A folder that is removed when no session holds the object any more."""
-
-    def __init__(self, name: str, fill: Callable[[Path], Unpacked], *, most: int) -> None:
-        """Make a folder and fill it.
-
-        Args:
-            name: The wanted name of the folder.
-            fill: Writes files into the folder.
-            most: The most bytes that `fill` writes.
-
-        Raises:
-            CheckpointError: `fill` found no checkpoint, or the disk is full. Then the folder is removed.
-        """
-        try:
-            home = new_folder()
-        except OSError as error:
-            raise CheckpointError("The files cannot be stored: {error}.", error=error.strerror) from error
-        weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
-        self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
-        self.folder.mkdir()
-        DISK.reserve(most)  # before anything is written
-        unpacked = Unpacked(size=0)
-        try:
-            unpacked = fill(self.folder)
-        finally:
-            DISK.release(most - unpacked.size)
-        weakref.finalize(self, DISK.release, unpacked.size)
-        self.left_out = unpacked.left_out
-
-
-@dataclass
-class Own:
-    """The checkpoints of one visitor."""
-
-    uploads: tuple[Upload, ...] = ()
-    folders: tuple[Path, ...] = ()
-
-
-# Only the visitor's sessions hold the value. The key may live longer, for example while the visitor's training runs.
-OWN: weakref.WeakValueDictionary[Visitor, Own] = weakref.WeakValueDictionary()
-CHANGING = threading.Lock()  # a visitor may have several tabs
+PENDING = "weights_to_describe"  # in the session
 
 
 def own() -> Own:
-    """The checkpoints of this visitor."""
-    me = visitor()
-    with CHANGING:
-        mine = OWN.setdefault(me, Own())
-    st.session_state["own_checkpoints"] = mine
+    """The checkpoints of this visitor. They exist as long as a session of the visitor holds them."""
+    mine = st.session_state["own_checkpoints"] = own_of(visitor())
     return mine
 
 
@@ -110,17 +60,6 @@ def own_checkpoints() -> dict[str, Path]:
 def left_out_of(folder: Path) -> tuple[str, ...]:
     """The names of the files that were left out of this visitor's upload into a folder."""
     return next((upload.left_out for upload in own().uploads if upload.folder == folder), ())
-
-
-def remove_uploads_of_absent_visitors() -> None:
-    for owner, theirs in tuple(OWN.items()):
-        if not owner.here():
-            theirs.uploads = ()
-
-
-def largest_upload() -> int:
-    """The limit for an upload in MB, from the server's configuration."""
-    return int(st.get_option("server.maxUploadSize"))
 
 
 def only_this_computer() -> bool:
@@ -180,20 +119,8 @@ def size_of(folder: Path) -> int:
 
 
 def keep(name: str, fill: Callable[[Path], Unpacked], *, most: int, taken: Collection[str]) -> None:
-    if not DISK.has(most):
-        remove_uploads_of_absent_visitors()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
-    describe_and_open(upload.folder, lambda: open_upload(upload))
-
-
-def open_upload(upload: Upload) -> None:
-    read_any_config(upload.folder)  # a checkpoint that cannot be used is not kept
-    require_room(upload.folder)
-    mine = own()
-    with CHANGING:
-        kept = [one for one in mine.uploads if one.folder.name != upload.folder.name]
-        mine.uploads = (*kept[1 - MOST :], upload)
-    choose_own(upload.folder.name)
+    describe_and_open(upload.folder, lambda: keep_and_choose(upload.folder, upload))
 
 
 def add_folder(text: str, *, taken: Collection[str]) -> None:
@@ -215,16 +142,21 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
         raise CheckpointError("There is no folder {folder}.", folder=text.strip()) from None
     if checkpoint_name(folder) in taken:
         raise CheckpointError("There is already a checkpoint {name}. Rename the folder.", name=checkpoint_name(folder))
-    describe_and_open(folder, lambda: open_folder(folder))
+    describe_and_open(folder, lambda: keep_and_choose(folder))
 
 
-def open_folder(folder: Path) -> None:
+def keep_and_choose(folder: Path, upload: Upload | None = None) -> None:
+    """Open a checkpoint of this visitor, unless it cannot be used, and choose it."""
     read_any_config(folder)
     require_room(folder)
-    mine = own()
-    with CHANGING:
-        mine.folders = (*(one for one in mine.folders if one != folder), folder)
-    choose_own(checkpoint_name(folder))
+    if upload:
+        name = upload.folder.name
+        own().add_upload(upload)
+    else:
+        name = checkpoint_name(folder)
+        own().add_folder(folder)
+    set_choice("checkpoint", name)
+    st.session_state["upload_opened"] = name
 
 
 def require_room(folder: Path) -> None:
@@ -243,6 +175,53 @@ def require_room(folder: Path) -> None:
         require_memory(numbers, folder.name, MODELS_SHARE)
 
 
-def choose_own(name: str) -> None:
-    set_choice("checkpoint", name)
-    st.session_state["upload_opened"] = name
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """Weights that wait for the visitor's answers."""
+
+    folder: Path
+    values: Mapping[str, Any]  # of `headlight.toml`
+    questions: list[Question]
+    open: Callable[[], None]
+
+
+def describe_and_open(folder: Path, open_folder: Callable[[], None]) -> None:
+    """Open a folder. Without a description, write its `headlight.toml` before, or wait for the visitor's answers.
+
+    Args:
+        folder: Of the checkpoint.
+        open_folder: Opens it when it is described.
+
+    Raises:
+        CheckpointError: nothing describes the weights, and their names are unknown.
+    """
+    st.session_state.pop(PENDING, None)
+    if has_only_weights(folder):
+        values = require_recognised(folder)
+        if questions := questions_for(values, folder):
+            st.session_state[PENDING] = Pending(folder=folder, values=values, questions=questions, open=open_folder)
+            return
+        write_values(folder, values)
+    open_folder()
+
+
+def open_questions() -> list[Question]:
+    """What the visitor is asked about the weights that wait."""
+    pending = st.session_state.get(PENDING)
+    return [] if pending is None else pending.questions
+
+
+def answer_questions(answers: Mapping[tuple[str, ...], object]) -> None:
+    """Write the description of the weights that wait, and open them.
+
+    Args:
+        answers: Path of a question → its answer; None without one.
+
+    Raises:
+        CheckpointError: an answer is missing, or the checkpoint cannot be opened.
+    """
+    if None in answers.values():
+        raise CheckpointError("Answer each question. Then press Open.")
+    pending = st.session_state.pop(PENDING)
+    write_values(pending.folder, answered(pending.values, answers))
+    pending.open()

@@ -21,10 +21,9 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.forced_tokens import text_choices
 from viz_app.widgets.language_names import language_label, language_name
 from viz_app.widgets.navigation import page_link
-from viz_app.widgets.search_picker import chosen_continuation, with_chosen_continuation
+from viz_app.widgets.search_picker import chosen_continuation, text_choices
 
 __all__ = [
     "DEFAULT_CHECKPOINT",
@@ -49,6 +48,7 @@ TASKS = {
     "reading": N_("reads texts"),
 }
 ENCODES = N_("encoder without an output layer")
+LANGUAGES = ("from_language", "into_language")  # choices
 MAX_NAME = 80  # characters of a name from a link
 NO_TRANSLATOR = {
     "classification": N_("{name} classifies texts and does not translate. Choose a translator on the left."),
@@ -128,34 +128,29 @@ def summary(config: AnyConfig) -> str:
     return " · ".join(parts)
 
 
-def with_chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
-    """The key with the two languages that the visitor chose; unchanged for a model that has one pair."""
-    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
-        return key
-    source, target = usual_languages(config)
-    pick_language(tp("language", "From"), "from_language", config, source)
-    pick_language(tp("language", "Into"), "into_language", config, target)
-    return chosen_languages(key, config)
+def as_chosen(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, ConfigError | None]:
+    """The key with the languages that the visitor chose, or with the way in which the model continues a text.
 
-
-def chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
-    """As `with_chosen_languages`, without the two pickers."""
+    Also returns why the chosen chat template is not applied, if it cannot be used.
+    """
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
-        return key
-    usual, chosen = usual_languages(config), choices().chosen
+        return chosen_continuation(key, config)
+    chosen = choices().chosen
     source, target = (
-        str(chosen[name]) if chosen.get(name) in config.tokenizer.languages else default
-        for name, default in zip(("from_language", "into_language"), usual, strict=True)
+        str(chosen[name]) if chosen.get(name) in config.tokenizer.languages else usual
+        for name, usual in zip(LANGUAGES, usual_languages(config), strict=True)
     )
-    return replace(key, source=source, target=target)
+    return replace(key, source=source, target=target), None
 
 
-def pick_language(label: str, name: str, config: ForeignConfig, default: str) -> None:
-    """Choose one of the languages of the model, in the sidebar."""
-    codes = list(config.tokenizer.languages)
-    settle(name, default, codes)
-    with st.sidebar:
-        st.selectbox(label, codes, key=name, format_func=language_label)
+def pick_languages(config: AnyConfig) -> None:
+    """Ask in the sidebar for two of the languages of a model that has many."""
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        return
+    codes, labels = list(config.tokenizer.languages), (tp("language", "From"), tp("language", "Into"))
+    for name, label, usual in zip(LANGUAGES, labels, usual_languages(config), strict=True):
+        settle(name, usual, codes)
+        st.sidebar.selectbox(label, codes, key=name, format_func=language_label)
 
 
 def require_usable(name: object, listed: Sequence[Listed]) -> None:
@@ -207,8 +202,14 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
             )
         )
         end_page()
-    key = with_chosen_languages(*opened(chosen.key))
-    return noted(*opened(with_chosen_continuation(*opened(key))))
+    _, config = opened(chosen.key)
+    pick_languages(config)
+    key, problem = as_chosen(chosen.key, config)
+    if problem:
+        st.error(plain(sentences([as_sentence(worded(problem)), t("The text is read without the chat template.")])))
+    if key.chat:
+        add_fact(t("Chat template"), t("The model reads the text inside its chat template."))
+    return noted(*opened(key))
 
 
 def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:
@@ -330,11 +331,10 @@ def chosen_or_first(
 
 def chosen_key(listed: Sequence[Listed]) -> CheckpointKey | None:
     """The key that the pages use, with the chosen languages and the chosen continuation; None without a usable one."""
-    chosen = next((one for one in listed if one.config and one.key.name == st.session_state.get("checkpoint")), None)
-    if chosen is None:
+    chosen = chosen_among(listed)
+    if chosen is None or chosen.config is None:
         return None
-    key = chosen_languages(chosen.key, loading.config_of(chosen.key))
-    return chosen_continuation(key, loading.config_of(key))[0]
+    return as_chosen(chosen.key, loading.config_of(chosen.key))[0]
 
 
 def chosen_among(listed: Sequence[Listed]) -> Listed | None:

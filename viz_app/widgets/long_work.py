@@ -64,7 +64,8 @@ def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, 
     Raises:
         Exception: the error of the work.
     """
-    forget_stop(subject)
+    while subject in stopped_subjects():  # a tab and a limit may each have added it
+        stopped_subjects().remove(subject)
     place = st.empty()
     with place.container():
         bar, button = st.columns([5, 1], vertical_alignment="center")
@@ -93,11 +94,6 @@ def stop(subject: Hashable) -> None:
 def stopped_subjects() -> deque[Hashable]:
     """The subjects that this visitor stopped and did not start again."""
     return STOPPED.setdefault(visitor(), deque(maxlen=REMEMBERED))
-
-
-def forget_stop(subject: Hashable) -> None:
-    while subject in stopped_subjects():
-        stopped_subjects().remove(subject)
 
 
 def tab() -> object:

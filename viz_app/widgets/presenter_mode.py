@@ -40,16 +40,12 @@ def present_switch() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.toggle(t("Present"), key="present", help=t("Large type, and only the picture."))
         with st.popover(tp("keyboard", "Keys"), icon=":material/keyboard:", type="tertiary"):
-            st.markdown(key_table())
+            head = (tp("keyboard", "Key"), t("Action")), ("---", "---")
+            rows = *head, *((t(keys), t(action)) for keys, action in KEYS)
+            st.markdown("\n".join(f"| {keys} | {action} |" for keys, action in rows))
             present_key()
     if presenting():
         st.html(STYLE)
-
-
-def key_table() -> str:
-    """The keys and what they do, as a table in Markdown."""
-    rows = ((tp("keyboard", "Key"), t("Action")), ("---", "---"), *((t(keys), t(action)) for keys, action in KEYS))
-    return "\n".join(f"| {keys} | {action} |" for keys, action in rows)
 
 
 def leave_button() -> None:

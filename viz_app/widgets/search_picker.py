@@ -1,4 +1,9 @@
-"""The search that chooses the tokens, the length of a continuation, and a translation that the visitor types."""
+"""How the model writes: the search, the length of a continuation, and the words that the visitor forces or types.
+
+Streamlit keeps a callback as long as the visitor's session, and a function of a page would keep everything that the
+page computed. So the callbacks of all pages are here. A click may interrupt a page at any line, so callbacks read only
+the session.
+"""
 
 from dataclasses import replace
 
@@ -9,24 +14,36 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
-from model.inference.searching import GREEDY, with_model_settings
+from model.inference.run import Forced, Run
+from model.inference.search_tree import SearchTree
+from model.inference.searching import GREEDY, require_writing, with_model_settings
 from model.text.vocab import NEW_TOKENS
-from viz_app.content.numbers import decimal, sentences
-from viz_app.content.plain import as_sentence, plain
-from viz_app.content.translation import N_, t, worded
-from viz_app.services import loading
+from viz_app.content.numbers import decimal, joined, sentences
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
+from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import choices, settle, settle_number
+from viz_app.session.choices import choices, hand_over, set_choice, settle, settle_number
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.forced_tokens import keep_text
 
 __all__ = [
     "beam_search",
+    "can_undo",
     "chosen_continuation",
+    "chosen_forced_tokens",
+    "clear_forced_words_button",
+    "dropped_tokens_warning",
+    "force",
+    "force_path",
+    "forced_words_caption",
+    "forced_words_note",
+    "keep_to_subject",
     "note_greedy_search",
+    "remember_step",
     "search_picker",
+    "text_choices",
     "typed_translation",
-    "with_chosen_continuation",
+    "undo",
 ]
 
 MAX_SHOWN = 1_500  # characters of a part of a template
@@ -39,23 +56,14 @@ NOT_GREEDY = {
     "sample": N_(":material/info: This page shows greedy search. Your sampling applies to other pages."),
 }
 BEAM_SIZES = range(2, 9)
-
-
-def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
-    """The key with the chosen number of new tokens and chat template; unchanged for a model that continues no text.
-
-    A template that cannot be used is not applied, and a message says why.
-    """
-    key, problem = chosen_continuation(key, config)
-    if problem:
-        st.error(plain(sentences([as_sentence(worded(problem)), t("The text is read without the chat template.")])))
-    if key.chat:
-        add_fact(t("Chat template"), t("The model reads the text inside its chat template."))
-    return key
+MAX_UNDO = 50
 
 
 def chosen_continuation(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, ConfigError | None]:
-    """As `with_chosen_continuation`, with the reason why the template is not applied in place of a message."""
+    """The key with the chosen number of new tokens and chat template; unchanged for a model that continues no text.
+
+    Also returns why the template is not applied, if it cannot be used.
+    """
     if not isinstance(config, ForeignConfig) or config.task != "continuation":
         return key, None
     chosen = choices().chosen
@@ -141,7 +149,14 @@ def search_picker(config: AnyConfig) -> SearchConfig:
         if method == "sample":
             return sampling_settings()
         if method == "typed":
-            translation_field()
+            settle("typed", "")
+            st.text_input(
+                t("The translation"),
+                key="typed",
+                max_chars=2000,
+                on_change=keep_text,
+                help=t("The model is forced to write this text, token by token."),
+            )
         elif translates:
             st.caption(t("Greedy search has no settings."))
     return GREEDY
@@ -181,17 +196,6 @@ def sampling_settings() -> SearchConfig:
     return SearchConfig(method="sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=int(seed))
 
 
-def translation_field() -> None:
-    settle("typed", "")
-    st.text_input(
-        t("The translation"),
-        key="typed",
-        max_chars=2000,
-        on_change=keep_text,
-        help=t("The model is forced to write this text, token by token."),
-    )
-
-
 def typed_translation(config: AnyConfig) -> str:
     """The translation that the visitor typed, or an empty text; also on pages without the field."""
     chosen = choices().chosen
@@ -212,3 +216,160 @@ def note_greedy_search(*, forces: bool = False) -> None:
         st.caption(t(NOT_GREEDY[method]))
     elif forced and not forces:
         st.caption(t(":material/info: This page shows greedy search without your forced words."))
+
+
+def chosen_forced_tokens(key: CheckpointKey) -> Forced:
+    """The tokens to force into a greedy translation: all of a typed translation, else the words that were clicked.
+
+    Ids and positions from a link that the model does not have are left out.
+    """
+    if typed := typed_translation(loading.config_of(key)):
+        forced = results.tokens_to_force(key, typed)
+    else:
+        settle("forced", ())
+        sizes = require_writing(loading.translator(key)).config
+        most, words = sizes.max_length, sizes.target_vocab_size
+        forced = tuple((at, token) for at, token in forced_now() if at < most and token < words)
+    if forced:
+        add_fact(t("Forced"), t("The visitor forced some of the words."))
+    return forced
+
+
+def forced_now() -> Forced:
+    """The forced tokens, also where a click interrupted the page before it settled them."""
+    forced: Forced = st.session_state.get("forced", ())
+    return forced
+
+
+def earlier_forced() -> list[Forced]:
+    """The forced tokens before each change, the latest last."""
+    earlier: list[Forced] = st.session_state.setdefault("forced_earlier", [])
+    return earlier
+
+
+def keep_to_subject(subject: str) -> None:
+    """Forced tokens and a typed translation belong to a text and the checkpoint that reads it.
+
+    Args:
+        subject: Checkpoint, languages and text.
+    """
+    names, chosen = text_choices(), choices().chosen
+    if "method" not in names:
+        st.session_state["own_search"] = chosen.get("method")
+    if hand_over("text", subject, names):
+        st.session_state["forced_earlier"] = []
+        if "method" not in chosen and (search := st.session_state.get("own_search")):
+            set_choice("method", search)
+
+
+def text_choices() -> tuple[str, ...]:
+    """The choices that belong to a text. A search belongs to the visitor, but a typed translation replaces it."""
+    typed = ("method",) if choices().chosen.get("method") == "typed" else ()
+    return ("forced", "step", "typed", *typed)
+
+
+def can_undo() -> bool:
+    return bool(earlier_forced())
+
+
+def force(position: int, token: int) -> None:
+    """Force a token. Tokens forced at later positions belong to another prefix and are cleared."""
+    change((*((at, other) for at, other in forced_now() if at < position), (position, token)))
+
+
+def force_path(tree: SearchTree, node: int) -> None:
+    """Force the prefix of a node of a beam search."""
+    change(tuple(enumerate(tree.path(node), start=tree.prompt_length)))
+
+
+def remember_step(step: int) -> None:
+    """Keep a step of the decoder, counted from 0, for the link, where it counts from 1."""
+    set_choice("step", step + 1)
+
+
+def clear_forced_tokens() -> None:
+    """Callback: let the model write without forced tokens, and instead of the visitor."""
+    change(())
+
+
+def change(forced: Forced) -> None:
+    if choices().chosen.get("method") == "typed":
+        set_choice("method", "greedy")  # the latest action counts
+    keep_text()
+    earlier_forced().append(forced_now())
+    del earlier_forced()[:-MAX_UNDO]
+    set_choice("forced", forced)
+
+
+def keep_text() -> None:
+    """Callback: make the text a choice, because another page may open with another example."""
+    set_choice("text", st.session_state["text"])
+
+
+def undo() -> None:
+    """Callback: take back the last change."""
+    if can_undo():  # a fast second click finds nothing to undo
+        set_choice("forced", earlier_forced().pop())
+
+
+def dropped_tokens_warning(forced: Forced, positions: int) -> str:
+    """A sentence for a typed translation that has more tokens than the model has positions; else empty."""
+    typed = len(forced)
+    if typed <= positions:
+        return ""
+    return t(
+        "Your translation has {typed} tokens, with the end mark, and this model has {positions} positions. The "
+        "last {left_out} tokens were left out. Type a shorter translation.",
+        typed=decimal(typed),
+        positions=decimal(positions),
+        left_out=decimal(typed - positions),
+    )
+
+
+def forced_words_caption(key: CheckpointKey, run: Run) -> None:
+    """Name the forced words and their log-probability, and the translation without them.
+
+    Args:
+        key: The key of the checkpoint.
+        run: A run with at least one forced token.
+    """
+    config = loading.config_of(key)
+    free, translation = results.result_of(key, run.usual), results.result_of(key, run)
+    written = translation.written
+    words = [
+        t("“{word}” at step {step}", word=plain(written[position].text), step=position + 1)
+        for position, _ in run.forced
+        if position < len(written)
+    ]
+    typed = bool(typed_translation(config))
+    first = t("You typed this translation.") if typed else t("Forced: {words}.", words=joined(words))
+    comparison = t(
+        "The translation has the log-probability {forced}. Without forced words, the model writes “{text}”. The "
+        "log-probability of this text is {free}.",
+        forced=decimal(translation.log_prob, digits=2),
+        text=plain(free.text),
+        free=decimal(free.log_prob, digits=2),
+    )
+    st.caption(sentences([first, comparison]))
+    if warning := dropped_tokens_warning(run.forced, config.model.max_length):
+        st.warning(warning)
+
+
+def clear_forced_words_button(*, disabled: bool = False) -> None:
+    """A button that clears the forced words, or the translation that the visitor typed."""
+    st.button(
+        t("Clear forced words"),
+        icon=":material/restart_alt:",
+        disabled=disabled,
+        on_click=clear_forced_tokens,
+        width="stretch",
+    )
+
+
+def forced_words_note(key: CheckpointKey, run: Run) -> None:
+    """The caption and the button side by side."""
+    caption, clear = st.columns([5, 1.6], vertical_alignment="center")
+    with caption:
+        forced_words_caption(key, run)
+    with clear:
+        clear_forced_words_button()

@@ -8,8 +8,8 @@ import streamlit as st
 from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
-from model.inference.run import Forced, Run
-from model.inference.searching import GREEDY, require_writing
+from model.inference.run import Run
+from model.inference.searching import GREEDY
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
@@ -22,17 +22,20 @@ from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets import forced_tokens
-from viz_app.widgets.forced_tokens import keep_to_subject
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.long_work import start_and_wait_for
-from viz_app.widgets.search_picker import note_greedy_search, search_picker, typed_translation
+from viz_app.widgets.search_picker import (
+    chosen_forced_tokens,
+    keep_to_subject,
+    note_greedy_search,
+    search_picker,
+    typed_translation,
+)
 from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
     "PAIR_CUT",
     "ask_for_text",
-    "chosen_forced_tokens",
     "note_shared_second_text",
     "note_text_too_long_for_link",
     "require_run",
@@ -97,13 +100,9 @@ def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) 
     Raises:
         PageEnded: the field is empty.
     """
-    return required(ask_for_text(config, opening=opening, forces=forces))
-
-
-def require_text_and_search(config: AnyConfig, *, opening: str = "") -> tuple[Text, SearchConfig]:
-    """Ask for a text and for the search that writes its translation; see `require_text`."""
-    text, search = ask(config, with_search=True, opening=opening)
-    return required(text), search
+    text = ask_for_text(config, opening=opening, forces=forces)
+    end_without_text(text)
+    return text
 
 
 def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> Text:
@@ -117,10 +116,9 @@ def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) 
     return text
 
 
-def required(text: Text) -> Text:
+def end_without_text(text: Text) -> None:
     if not texts_of(text)[0].strip():
         end_page(t("Type a sentence above, or choose an example."))
-    return text
 
 
 def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[Text, SearchConfig]:
@@ -135,9 +133,19 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[Text, Se
     text = fields[0].text_input(what_to_type(config), key="text") or ""
     whole = with_second_text(config, text, fields[-1])
     languages = config.tokenizer.source_language, config.tokenizer.target_language
-    keep_to_subject("|".join((st.session_state["checkpoint"], *languages, *chat_mark(config), text)))
-    with menu:
-        example_list(examples)
+    # Inside a chat template, the tokens of a text have other positions.
+    chat = ("chat",) if getattr(config.tokenizer, "chat", None) else ()
+    keep_to_subject("|".join((st.session_state["checkpoint"], *languages, *chat, text)))
+    menu.selectbox(
+        t("Examples"),
+        examples,
+        index=None,
+        key="example",
+        placeholder=t("Examples"),
+        label_visibility="collapsed",
+        on_change=use_example,
+        args=("example", "text"),
+    )
     search = GREEDY
     for column in search_column:
         with column:
@@ -150,11 +158,6 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[Text, Se
     return whole, search
 
 
-def chat_mark(config: AnyConfig) -> tuple[str, ...]:
-    """What distinguishes a text inside a chat template: its tokens have other positions."""
-    return ("chat",) if getattr(config.tokenizer, "chat", None) else ()
-
-
 def replace_example_of_other_checkpoint(examples: Sequence[str]) -> None:
     """Replace an example for the last checkpoint by one for this checkpoint. A text that a visitor typed stays."""
     offered = st.session_state.get("examples_offered", examples)
@@ -162,19 +165,6 @@ def replace_example_of_other_checkpoint(examples: Sequence[str]) -> None:
         index = offered.index(chosen)
         set_choice("text", examples[index] if index < len(examples) else examples[0])
     st.session_state["examples_offered"] = examples
-
-
-def example_list(examples: Sequence[str]) -> None:
-    st.selectbox(
-        t("Examples"),
-        examples,
-        index=None,
-        key="example",
-        placeholder=t("Examples"),
-        label_visibility="collapsed",
-        on_change=use_example,
-        args=("example", "text"),
-    )
 
 
 def what_to_type(config: AnyConfig) -> str:
@@ -218,7 +208,13 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> Run:
     Raises:
         PageEnded: the text field is empty, or the visitor stopped the model.
     """
-    run = ask_for_run(key, opening=opening)
+    config = loading.config_of(key)
+    writes = config.task != "reading"
+    text, search = ask(config, with_search=writes, opening=opening)
+    end_without_text(text)
+    run = Run(text=text, search=search)
+    if writes and run == run.usual:
+        run = replace(run, forced=chosen_forced_tokens(key))
     if results.seconds_of_run(key, run) > MOST_SECONDS:
         work = long_analyses.run_work(key, run)
         if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
@@ -226,24 +222,3 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> Run:
     if not run.forced:
         doubt_note(key, run)
     return run
-
-
-def ask_for_run(key: CheckpointKey, *, opening: str) -> Run:
-    config = loading.config_of(key)
-    if config.task == "reading":  # such a model writes nothing
-        return Run(text=require_text(config, opening=opening))
-    text, search = require_text_and_search(config, opening=opening)
-    run = Run(text=text, search=search)
-    return replace(run, forced=chosen_forced_tokens(key)) if run == run.usual else run
-
-
-def chosen_forced_tokens(key: CheckpointKey) -> Forced:
-    """The tokens to force into a greedy translation: all of a typed translation, else the words that were clicked."""
-    if typed := typed_translation(loading.config_of(key)):
-        forced = results.tokens_to_force(key, typed)
-    else:
-        sizes = require_writing(loading.translator(key)).config
-        forced = forced_tokens.forced_tokens(sizes.target_vocab_size, sizes.max_length)
-    if forced:
-        add_fact(t("Forced"), t("The visitor forced some of the words."))
-    return forced

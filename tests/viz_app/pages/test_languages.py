@@ -77,8 +77,8 @@ def page_with_a_callback() -> None:
     import streamlit as st
 
     from viz_app.content.translation import language
-    from viz_app.session.boundary import guard_callbacks
     from viz_app.session.choices import choices
+    from viz_app.session.page_end import guard_callbacks
 
     guard_callbacks()
     choices().chosen["lang"] = st.query_params["lang"]

@@ -17,10 +17,10 @@ from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from tests.viz_app.conftest import array, charts
 from tests.viz_app.server.test_gate import until
-from viz_app.server import presence, warm_process
+from viz_app.server import presence, training_jobs
 from viz_app.server.jobs import Report
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
-from viz_app.session.own_checkpoints import OWN
+from viz_app.server.uploads import OWN
 
 OpenApp = Callable[..., AppTest]
 SMALL = {"toy": "copy", "toy_longest": "5", "toy_width": "32", "toy_heads": "2"}
@@ -184,8 +184,8 @@ def test_the_page_works_if_no_second_process_can_be_prepared(
     def started() -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(warm_process, "start_process", started)
-    monkeypatch.setattr(warm_process.SPARE, "_waiting", None)
+    monkeypatch.setattr(training_jobs, "start_process", started)
+    monkeypatch.setattr(training_jobs.SPARE, "_waiting", None)
     app = open_app("training", **SMALL)
     assert not app.error
     assert app.info

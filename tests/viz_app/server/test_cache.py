@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from viz_app.server.cache import Cache, read_only, size_of
+from viz_app.server.server_state import Cache, read_only, size_of
 
 PATIENCE = 60.0  # seconds that a test waits for another thread, on a busy machine
 

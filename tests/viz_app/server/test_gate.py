@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from viz_app.server.gate import Gate
+from viz_app.server.server_state import Gate
 
 PATIENCE = 60.0  # seconds that a test waits for another thread, on a busy machine
 
@@ -114,7 +114,7 @@ def test_a_thread_that_leaves_at_its_turn_passes_it_on() -> None:
 
 
 def test_long_work_lets_waiting_threads_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_app.server.gate.SLICE", 0.0)
+    monkeypatch.setattr("viz_app.server.server_state.SLICE", 0.0)
     gate, order = Gate(1), []
 
     def short() -> None:

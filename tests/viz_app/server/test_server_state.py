@@ -5,8 +5,7 @@ from types import FunctionType
 import pytest
 
 from viz_app.server import server_state
-from viz_app.server.cache import Cache
-from viz_app.server.server_state import keep, known, remembered, turn
+from viz_app.server.server_state import Cache, keep, known, remembered, turn
 
 
 def test_calls_with_the_same_meaning_share_one_result() -> None:

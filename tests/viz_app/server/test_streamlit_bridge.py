@@ -134,7 +134,7 @@ def test_the_store_of_received_files_has_what_bounds_it(name: str) -> None:
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
     store = MemoryUploadedFileManager("/upload")
-    changed = f"`MemoryUploadedFileManager.{name}` is gone, which viz_app/server/upload_memory.py uses"
+    changed = f"`MemoryUploadedFileManager.{name}` is gone, which viz_app/server/uploads.py uses"
     assert hasattr(store, name), repair("received_files", changed)
 
 

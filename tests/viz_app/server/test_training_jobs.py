@@ -13,11 +13,10 @@ from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator
 from viz_app.server import training_jobs
-from viz_app.server.disk_space import DiskSpace
 from viz_app.server.jobs import Lane, Report
 from viz_app.server.presence import Visitor
 from viz_app.server.server_state import JOBS
-from viz_app.server.temporary import new_folder
+from viz_app.server.temporary import DiskSpace, new_folder
 from viz_app.server.training_jobs import EPOCHS, Plan, Training, Trainings
 
 PATIENCE = 120  # seconds for what takes five on a free processor

@@ -17,7 +17,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from tests.conftest import PATIENCE, ROOT
-from viz_app.server import presence, temporary, upload_memory
+from viz_app.server import presence, temporary, uploads
 
 QUARTER = 25 << 20  # of what one visitor may send
 
@@ -28,8 +28,8 @@ def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
     def send(visitor: str, number: int) -> None:
         store.add_file(visitor, UploadedFileRec(file_id=str(number), name="a.bin", type="", data=data))
 
-    upload_memory.bounded(store)
-    upload_memory.bounded(store)  # every page calls it
+    uploads.bounded(store)
+    uploads.bounded(store)  # every page calls it
     for visitor in ("anna", "ben", "carl", "dora"):
         for number in range(4):
             send(visitor, number)
@@ -54,7 +54,7 @@ def test_the_tabs_of_one_browser_share_one_limit_and_a_reload_frees_it(
     def send(session: str, number: int) -> None:
         store.add_file(session, UploadedFileRec(file_id=str(number), name="a.bin", type="", data=bytes(QUARTER)))
 
-    upload_memory.bounded(store)
+    uploads.bounded(store)
     for number in range(4):
         send(("one", "two")[number % 2], number)
     for session in ("one", "two", "three"):
@@ -89,7 +89,7 @@ def test_a_visitor_may_leave_while_the_files_are_counted() -> None:
     store, last = MemoryUploadedFileManager("/upload"), UploadedFileRec(file_id="1", name="a.bin", type="", data=b"1")
     store.file_storage["anna"]["0"] = Leaving(store)  # type: ignore[assignment]
     store.file_storage["ben"]["0"] = last
-    upload_memory.bounded(store)
+    uploads.bounded(store)
     store.add_file("carl", last)
     assert set(store.file_storage) == {"anna", "carl"}
 

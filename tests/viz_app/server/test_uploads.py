@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
-from viz_app.server.disk_space import DiskSpace
+from viz_app.server.temporary import DiskSpace
 from viz_app.server.uploads import Unpacked
 from viz_app.server.uploads import unpack as unpack_up_to
 

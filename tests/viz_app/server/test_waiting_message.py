@@ -12,7 +12,7 @@ def page_that_computes() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    from viz_app.server.waiting_message import waiting
+    from viz_app.server.server_state import waiting
 
     context: Any = get_script_run_ctx()
     send, shown = context._enqueue, threading.Event()

@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import PATIENCE
 from tests.viz_app.server.test_gate import until
-from viz_app.server import warm_process as spares
-from viz_app.server.warm_process import Spare, hand_over
+from viz_app.server import training_jobs as spares
+from viz_app.server.training_jobs import Spare, hand_over
 
 
 def test_the_waiting_process_runs_the_program_and_a_dead_one_is_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from model.inference.export import count_weights
 from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.server import server_state
-from viz_app.server.cache import Cache, size_of
+from viz_app.server.server_state import Cache, size_of
 from viz_app.services import (
     analyses,
     head_analyses,

@@ -13,7 +13,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, head_map, in_url
 from viz_app.services import results
-from viz_app.session.boundary import boundary
+from viz_app.session.page_end import boundary
 from viz_app.widgets import text_field
 
 OpenApp = Callable[..., AppTest]
@@ -84,7 +84,7 @@ def test_a_page_is_drawn_with_its_choices_after_a_failing_callback(
 def page_with_callbacks() -> None:
     import streamlit as st
 
-    from viz_app.session.boundary import guard_callbacks, show_callback_problems
+    from viz_app.session.page_end import guard_callbacks, show_callback_problems
 
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a secret of the code")
@@ -135,7 +135,7 @@ def submit(app: AppTest, text: str) -> Button:
 def page_with_a_component() -> None:
     import streamlit as st
 
-    from viz_app.session.boundary import guard_callbacks, show_callback_problems
+    from viz_app.session.page_end import guard_callbacks, show_callback_problems
 
     def fail() -> None:
         raise ZeroDivisionError

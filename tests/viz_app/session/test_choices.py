@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME
-from viz_app.session import address, choice_forms
+from viz_app.session import choice_forms, choices
 from viz_app.widgets import text_field
 from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
@@ -167,14 +167,14 @@ def test_back_restores_earlier_choices_and_defaults(open_app: OpenApp, monkeypat
     app.selectbox(key="layer").set_value("2").run()
     app.toggle(key="merge").set_value(True).run()
     app.text_input(key="text").set_value("A cat sleeps.").run()
-    monkeypatch.setattr(address, "went_through_history", lambda: True)  # with an older URL
+    monkeypatch.setattr(choices, "went_through_history", lambda: True)  # with an older URL
     app.query_params.clear()
     app.query_params["layer"] = "1"
     app.run()
     assert app.selectbox(key="layer").value == "1"
     assert not app.toggle(key="merge").value
     assert app.text_input(key="text").value == first_text
-    monkeypatch.setattr(address, "went_through_history", lambda: False)
+    monkeypatch.setattr(choices, "went_through_history", lambda: False)
     app.toggle(key="merge").set_value(True).run()
     assert {"layer": "1", "merge": "true"}.items() <= url(app).items()
 
@@ -229,7 +229,7 @@ def test_a_text_too_long_for_a_link_is_noted_and_its_forced_tokens_stay_out_too(
 def test_back_does_not_lose_a_text_too_long_for_a_link(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app("sentiment")
     app.text_area(key="review").set_value("A good film. " * 200).run()
-    monkeypatch.setattr(address, "went_through_history", lambda: True)
+    monkeypatch.setattr(choices, "went_through_history", lambda: True)
     app.run()
     assert app.text_area(key="review").value == "A good film. " * 200
 
@@ -278,7 +278,7 @@ def test_back_gives_paintings_too_long_for_a_link_to_their_checkpoint(
         app.query_params.clear()
         app.query_params["checkpoint"] = checkpoint
         with monkeypatch.context() as history:
-            history.setattr(address, "went_through_history", lambda: True)
+            history.setattr(choices, "went_through_history", lambda: True)
             app.run()
         assert app.selectbox(key="checkpoint").value == checkpoint
         return app.session_state["intervention"]
@@ -302,7 +302,7 @@ def test_back_to_another_sentence_leaves_nothing_to_undo(open_app: OpenApp, monk
     assert not app.button[0].disabled
     app.query_params.clear()
     app.query_params["text"] = "A cat sleeps."
-    monkeypatch.setattr(address, "went_through_history", lambda: True)
+    monkeypatch.setattr(choices, "went_through_history", lambda: True)
     app.run()
     assert app.session_state["forced"] == ()
     assert app.button[0].disabled

@@ -14,14 +14,13 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map
-from viz_app.server import presence, resources
-from viz_app.server.disk_space import DiskSpace
+from viz_app.server import presence, resources, uploads
 from viz_app.server.presence import Visitor
 from viz_app.server.resources import Throttled
+from viz_app.server.temporary import DiskSpace
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
-from viz_app.server.uploads import Unpacked
+from viz_app.server.uploads import MOST, OWN, Unpacked, Upload
 from viz_app.session import own_checkpoints
-from viz_app.session.own_checkpoints import MOST, OWN, Upload
 
 SIZE = 10_000  # bytes of the weights of a small folder
 
@@ -99,7 +98,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         monkeypatch.setattr(module, "time", server)
     for module in (presence, own_checkpoints):
         monkeypatch.setattr(module, "st", server)
-    monkeypatch.setattr(own_checkpoints, "choose_own", lambda name: None)  # there is no page here
+    monkeypatch.setattr(own_checkpoints, "set_choice", lambda name, value: None)  # there is no page here
     return server
 
 
@@ -119,14 +118,14 @@ def keep(name: str, folder: Path) -> None:
 def test_a_browser_has_a_few_uploads_for_all_tabs_and_others_see_none(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(1 << 20))
+    monkeypatch.setattr(uploads, "DISK", DiskSpace(1 << 20))
     for number in range(MOST + 2):
         server.draw(f"anna {number}")
         keep(f"copy-{number}", small)
     found = own_checkpoints.own_checkpoints()
     assert list(found) == [f"copy-{number}" for number in range(2, MOST + 2)]
     gc.collect()
-    assert (1 << 20) - own_checkpoints.DISK._left == MOST * own_checkpoints.size_of(small)
+    assert (1 << 20) - uploads.DISK._left == MOST * own_checkpoints.size_of(small)
     server.draw("ben 1")
     assert own_checkpoints.own_checkpoints() == {}
     assert all(folder.exists() for folder in found.values())
@@ -155,7 +154,7 @@ def test_the_space_of_absent_visitors_serves_new_visitors(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server notices that the first visitor is absent when the second one needs the space."""
-    monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(2 * SIZE))
+    monkeypatch.setattr(uploads, "DISK", DiskSpace(2 * SIZE))
     server.draw("anna 1")
     keep("first", small)
     server.draw("ben 1")

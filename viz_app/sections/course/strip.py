@@ -41,9 +41,9 @@ from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.boundary import boundary
 from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES
+from viz_app.session.page_end import boundary
 from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.presenter_mode import presenting

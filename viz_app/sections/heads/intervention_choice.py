@@ -28,9 +28,8 @@ from viz_app.session.choices import set_choice, settle_number
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
-from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
+from viz_app.widgets.head_picker import choose_window, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
-from viz_app.widgets.map_window import choose_window
 from viz_app.widgets.text_field import require_run, require_text
 
 __all__ = [

@@ -21,9 +21,8 @@ from viz_app.services import head_analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.charts import draw
-from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
+from viz_app.widgets.head_picker import choose_keys, heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
-from viz_app.widgets.map_window import choose_keys
 
 __all__ = ["one_head"]
 

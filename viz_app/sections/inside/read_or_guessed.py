@@ -21,8 +21,8 @@ from viz_app.figures.words import stacked_shares
 from viz_app.services import analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import MapWindow, choose_window
 from viz_app.widgets.headings import explanation, section
-from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
 

@@ -11,21 +11,20 @@ import streamlit as st
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
-from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.inference.translation import Translation
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
 from viz_app.content.limits import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.numbers import percent, sentences
-from viz_app.content.plain import as_sentence
+from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.scales import bound_of
+from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
-from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import head_analyses, loading, results
+from viz_app.services import analyses, head_analyses, loading, results
 from viz_app.services.attention_view import (
     AttentionView,
     ChosenMap,
@@ -36,22 +35,22 @@ from viz_app.services.attention_view import (
     with_value_norms,
 )
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
+from viz_app.session.choices import settle, switched
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.head_picker import (
     Aggregate,
+    MapWindow,
+    choose_window,
     open_head,
-    pick_head,
     pick_head_or_aggregate,
     pick_kind,
     picker_columns,
     walk_heads,
 )
-from viz_app.widgets.headings import section
-from viz_app.widgets.map_window import MapWindow, choose_window
+from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.presenter_mode import SCALE, presenting, step_buttons
 
-__all__ = ["VIEWS", "choose_map", "largest_weights", "map_notes", "map_pictures", "why_no_value_norms", "word_lines"]
+__all__ = ["VIEWS", "choose_map", "display_options", "largest_weights", "map_notes", "map_pictures", "word_lines"]
 
 View = Literal["heatmaps", "lines", "head", "model"]
 VIEWS: dict[View, str] = {
@@ -60,7 +59,6 @@ VIEWS: dict[View, str] = {
     "head": N_("BertViz heads"),
     "model": N_("BertViz model"),
 }
-OPTIONS = ("merge", "hide_special", "norms", "logarithmic")  # switched below the pictures
 BERTVIZ = {
     "model": N_("BertViz (Vig 2019): queries on the left, keys on the right. Choose a tile to enlarge it."),
     "head": N_(
@@ -69,6 +67,17 @@ BERTVIZ = {
     ),
 }
 MAX_ROWS = 25  # of the table
+WHEN_WRITING = N_("The model used these weights while it wrote this text. They are recorded at each step of decoding.")
+WHEN_READING = N_("The model used these weights while it read this text.")
+QUERIES_AND_KEYS = N_(
+    "The query is computed from the state at the row's position, the key from the state at the column's position. The "
+    "softmax makes each row sum to 1. In the decoder, the position that writes a token has read all tokens before it."
+)
+ROLLOUT = N_(
+    "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers. Half of each layer's "
+    "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output of "
+    "the encoder."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +94,7 @@ class MapChoice:
     logarithmic: bool
     maps: AttentionView  # of all layers and heads
     large: ChosenMap
+    translation: Translation
 
     @property
     def name(self) -> str:
@@ -117,19 +127,21 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
     config, translation = loading.config_of(key), results.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
-    for option in OPTIONS:
-        settle(option, False)
-    weighted = st.session_state["norms"] and not why_no_value_norms(key)
+    weighted = switched("norms") and not why_no_value_norms(key)
     with kind_column:
         kind = pick_kind(config.model.kinds)
     settle("view", "heatmaps", VIEWS)
     how = view_column.segmented_control(
         t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
     )
-    tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+    tokens = {"merge": switched("merge"), "hide_special": switched("hide_special")}
     norms = head_analyses.value_norms_of(key, run) if weighted else None
     maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
-    layer, head = choose_head(head_column, config, maps)
+    layers, heads = maps.maps.shape[:2]
+    with head_column:
+        has_aggregates = not isinstance(config.model, RecurrentConfig)
+        layer, head = pick_head_or_aggregate(layers, heads, aggregates=has_aggregates)
+    step_buttons(partial(walk_heads, layers, heads))
     rolled = view(with_rollout(translation), kind, **tokens) if head == "rollout" else None
     return MapChoice(
         kind=kind,
@@ -139,19 +151,11 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
         merged=tokens["merge"],
         without_special=tokens["hide_special"],
         weighted=weighted,
-        logarithmic=st.session_state["logarithmic"],
+        logarithmic=switched("logarithmic"),
         maps=maps,
         large=chosen_map(maps, rolled, layer, head, weighted=weighted),
+        translation=translation,
     )
-
-
-def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) -> tuple[int, int | Aggregate]:
-    layers, heads = maps.maps.shape[:2]
-    with column:
-        recurrent = isinstance(config.model, RecurrentConfig)
-        layer, head = (pick_head if recurrent else pick_head_or_aggregate)(layers, heads)
-    step_buttons(partial(walk_heads, layers, heads))
-    return layer, head
 
 
 def why_no_value_norms(key: CheckpointKey) -> str:
@@ -232,12 +236,12 @@ def lines(choice: MapChoice) -> None:
     attention_lines(drawn, key="line_view")
 
 
-def bertviz(choice: MapChoice, translation: Translation, which: Literal["head", "model"]) -> None:
+def bertviz(choice: MapChoice, which: Literal["head", "model"]) -> None:
     """Draw the weights with BertViz. It is imported only here, because the import takes a second."""
     from viz_app.export import bertviz_frame
 
     # BertViz draws weights from 0 to 1, so never value norms.
-    shown = view(translation, choice.kind, merge=choice.merged, hide_special=choice.without_special)
+    shown = view(choice.translation, choice.kind, merge=choice.merged, hide_special=choice.without_special)
     limit = bertviz_frame.MAX_TOKENS[which]
     tokens = max(shown.maps.shape[2:])
     if tokens > limit:
@@ -273,36 +277,10 @@ def bertviz(choice: MapChoice, translation: Translation, which: Literal["head", 
     )
 
 
-def weights_table(choice: MapChoice) -> None:
-    """List the largest weights of the chosen map."""
-    st.caption(t("The largest weights on this map, the largest first: {map}", map=choice.name))
-    chosen, axes = choice.large, choice.maps.axes
-    cells = strongest(chosen.weights, MAX_ROWS)
-    st.dataframe(
-        pd.DataFrame(
-            {
-                t("query"): [axes.queries[row] for row, _, _ in cells],
-                t("position of the query"): [row + 1 for row, _, _ in cells],
-                t("key"): [axes.keys[column] for _, column, _ in cells],
-                t("position of the key"): [column + 1 for _, column, _ in cells],
-                chosen.unit: [value for *_, value in cells],
-            }
-        ),
-        hide_index=True,
-        height=300,
-        alt=t("Table of the largest weights"),
-        column_config={
-            chosen.unit: st.column_config.ProgressColumn(
-                format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)
-            )
-        },
-    )
-
-
-def map_pictures(choice: MapChoice, translation: Translation) -> None:
+def map_pictures(choice: MapChoice) -> None:
     """Draw the maps in the view that the visitor chose."""
     if choice.how == "head" or choice.how == "model":
-        bertviz(choice, translation, choice.how)
+        bertviz(choice, choice.how)
         return
     shown = choice.of_window(choose_window(choice.large.weights, choice.maps.axes))
     left, right = st.columns([1, 1.4 if presenting() else 1.15])
@@ -313,6 +291,58 @@ def map_pictures(choice: MapChoice, translation: Translation) -> None:
             all_heads(choice)
     with right:
         one_head(shown)
+
+
+def display_options(key: CheckpointKey, run: Run) -> None:
+    """Draw the row below the pictures."""
+    with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
+        switches(key)
+        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
+        explanation(
+            t("How it is computed"),
+            f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
+            r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
+        )
+        downloads(key, run)
+
+
+def switches(key: CheckpointKey) -> None:
+    """The switches for the display. `choose_map` and `written_text` have read them already, see `switched`."""
+    st.toggle(
+        t("Merge subwords"),
+        key="merge",
+        disabled=loading.config_of(key).tokenizer.kind == "words",
+        help=t(
+            "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
+            "for queries."
+        ),
+    )
+    st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
+    no_norms = why_no_value_norms(key)
+    st.toggle(
+        t("× value norms"),
+        key="norms",
+        disabled=bool(no_norms),
+        help=plain(no_norms)
+        or t(
+            "Multiply each weight by the length of the vector that its key contributes: the value after the output "
+            "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect."
+        ),
+    )
+    st.toggle(
+        t("Log colours"),
+        key="logarithmic",
+        help=t("Use a logarithmic colour scale, which shows small weights too."),
+    )
+    if not analyses.why_no_residual_stream(key):
+        st.toggle(
+            t("Read or guessed"),
+            key="shares",
+            help=t(
+                "Draw a bar below each written token: blue is the share from the source, orange the share from the "
+                "tokens before it. See the page Inside."
+            ),
+        )
 
 
 def map_notes(choice: MapChoice) -> None:
@@ -337,17 +367,34 @@ def map_notes(choice: MapChoice) -> None:
 
 def largest_weights(choice: MapChoice) -> None:
     """A table of the largest weights of the large map."""
-    table = st.expander(t("Largest weights"), icon=":material/table_rows:", on_change="rerun", key="alignments")
-    if table.open:
-        with table:
-            weights_table(choice)
+    place = st.expander(t("Largest weights"), icon=":material/table_rows:", on_change="rerun", key="alignments")
+    if not place.open:
+        return
+    chosen, axes = choice.large, choice.maps.axes
+    cells = strongest(chosen.weights, MAX_ROWS)
+    table = pd.DataFrame(
+        {
+            t("query"): [axes.queries[row] for row, _, _ in cells],
+            t("position of the query"): [row + 1 for row, _, _ in cells],
+            t("key"): [axes.keys[column] for _, column, _ in cells],
+            t("position of the key"): [column + 1 for _, column, _ in cells],
+            chosen.unit: [value for *_, value in cells],
+        }
+    )
+    bar = st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9))
+    with place:
+        st.caption(t("The largest weights on this map, the largest first: {map}", map=choice.name))
+        st.dataframe(
+            table, hide_index=True, height=300, alt=t("Table of the largest weights"), column_config={chosen.unit: bar}
+        )
 
 
-def word_lines(choice: MapChoice, translation: Translation) -> None:
+def word_lines(choice: MapChoice) -> None:
     """Draw lines between the tokens that the model read and wrote, unless there are too many tokens.
 
     There is one chip per token. So the lines show weights of tokens, also where the map shows words or value norms.
     """
+    translation = choice.translation
     if max(map(len, token_rows(translation).values())) > MAX_CHIPS:
         return
     if choice.as_written:

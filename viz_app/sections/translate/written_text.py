@@ -19,10 +19,10 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
+from viz_app.session.choices import switched
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.marked_text import rows_of_chips, sentence
+from viz_app.widgets.search_picker import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.text_field import PAIR_CUT
 
 __all__ = ["token_rows", "translation_notes", "written_text"]
@@ -34,6 +34,16 @@ CUT = {
         "the text were left out."
     ),
     "pair": PAIR_CUT,
+}
+GENERATION = {  # what `GenerationSettings` lists → a note
+    "followed": N_(
+        "Every search follows {settings}. The probabilities on this page are the model's own, before these settings."
+    ),
+    "suggested": N_(
+        "The library's `generate` would search with {settings}. Here you choose the search. Beam search follows "
+        "`length_penalty` and `early_stopping`."
+    ),
+    "ignored": N_("Headlight does not follow {settings}. So `generate` may write another text."),
 }
 MOST_LEFT_OUT = 20  # parts of a text that a note names
 MAX_VALUE = 60  # characters of a value
@@ -71,8 +81,7 @@ def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
 
 def source_shares(key: CheckpointKey, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
-    settle("shares", False)
-    if not st.session_state["shares"] or analyses.why_no_residual_stream(key):
+    if not switched("shares") or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
         given = results.result_of(key, run).prompt_length
@@ -128,31 +137,11 @@ def generation_note(config: AnyConfig) -> None:
     """Name the settings that every search follows, the search that they suggest, and the rest."""
     if not isinstance(config, ForeignConfig) or config.task not in ("translation", "continuation"):
         return
-    settings = config.generation
-    notes = []
-    if settings.followed:
-        notes.append(
-            t(
-                "Every search follows {settings}. The probabilities on this page are the model's own, before these "
-                "settings.",
-                settings=listed(settings.followed),
-            )
-        )
-    if settings.suggested:
-        notes.append(
-            t(
-                "The library's `generate` would search with {settings}. Here you choose the search. Beam search "
-                "follows `length_penalty` and `early_stopping`.",
-                settings=listed(settings.suggested),
-            )
-        )
-    if settings.ignored:
-        notes.append(
-            t(
-                "Headlight does not follow {settings}. So `generate` may write another text.",
-                settings=listed(settings.ignored),
-            )
-        )
+    notes = [
+        t(note, settings=listed(settings))
+        for name, note in GENERATION.items()
+        if (settings := getattr(config.generation, name))
+    ]
     if notes:
         with st.popover(t("Generation settings of this model"), icon=":material/rule:", type="tertiary"):
             for note in notes:

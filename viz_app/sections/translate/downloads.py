@@ -1,4 +1,4 @@
-"""The row below the pictures: switches for the display, the explanation, and downloads."""
+"""The files of a translation: the report in one HTML file, and its maps as numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,86 +12,21 @@ from model.inference.run import UNTOUCHED, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
 from viz_app.content.numbers import sentences
-from viz_app.content.plain import plain
 from viz_app.content.translation import N_, in_language, language, t
 from viz_app.export.report import MAX_TOKENS, Changed, report
-from viz_app.sections.translate.maps import why_no_value_norms
 from viz_app.server.server_state import GATE
-from viz_app.services import analyses, head_analyses, loading, map_files, results
+from viz_app.services import head_analyses, loading, map_files, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices
-from viz_app.widgets.headings import explanation
 from viz_app.widgets.text_notes import length_remedy
 
-__all__ = ["display_options"]
+__all__ = ["downloads"]
 
-WHEN_WRITING = N_("The model used these weights while it wrote this text. They are recorded at each step of decoding.")
-WHEN_READING = N_("The model used these weights while it read this text.")
-QUERIES_AND_KEYS = N_(
-    "The query is computed from the state at the row's position, the key from the state at the column's position. The "
-    "softmax makes each row sum to 1. In the decoder, the position that writes a token has read all tokens before it."
-)
-ROLLOUT = N_(
-    "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers. Half of each layer's "
-    "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output of "
-    "the encoder."
-)
 FORMATS = {  # ending of a file of maps → its type, and what it holds
     "csv": ("text/csv", N_("A table with one row for each attention weight.")),
     "npz": ("application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
     "json": ("application/json", N_("All maps and their tokens as lists, for any programming language.")),
 }
-
-
-def display_options(key: CheckpointKey, run: Run) -> None:
-    """Draw the row below the pictures."""
-    with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
-        switches(key)
-        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
-        explanation(
-            t("How it is computed"),
-            f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
-            r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
-        )
-        downloads(key, run)
-
-
-def switches(key: CheckpointKey) -> None:
-    st.toggle(
-        t("Merge subwords"),
-        key="merge",
-        disabled=loading.config_of(key).tokenizer.kind == "words",
-        help=t(
-            "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
-            "for queries."
-        ),
-    )
-    st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
-    no_norms = why_no_value_norms(key)
-    st.toggle(
-        t("× value norms"),
-        key="norms",
-        disabled=bool(no_norms),
-        help=plain(no_norms)
-        or t(
-            "Multiply each weight by the length of the vector that its key contributes: the value after the output "
-            "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect."
-        ),
-    )
-    st.toggle(
-        t("Log colours"),
-        key="logarithmic",
-        help=t("Use a logarithmic colour scale, which shows small weights too."),
-    )
-    if not analyses.why_no_residual_stream(key):
-        st.toggle(
-            t("Read or guessed"),
-            key="shares",
-            help=t(
-                "Draw a bar below each written token: blue is the share from the source, orange the share from the "
-                "tokens before it. See the page Inside."
-            ),
-        )
 
 
 def downloads(key: CheckpointKey, run: Run) -> None:
