@@ -16,9 +16,7 @@ from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED, ROOT
 from viz_app.content.examples import STORY_BEGINNINGS, STORY_MASKED, knows_stories
-from weights.tiny.figures import SENTENCES, share_right
-from weights.tiny.opened import open_tiny
-from weights.tiny.probes import PROBES, probes
+from weights.tiny.figures import PROBES, SENTENCES, open_tiny, probes, share_right
 
 GPT, BERT = "tiny-gpt-en", "tiny-bert-en"
 NAMES = (GPT, BERT)

@@ -9,13 +9,10 @@ from model.cli.console import run_in_console
 from model.cli.resolve import search_settings, translator_of
 from model.corpora.corpora import data_dir
 from weights import translated
-from weights.augmentation import vary
-from weights.soft_labels import label_reviews
-from weights.tiny.figures import figures
-from weights.tiny.heads import head_table
-from weights.tiny.models import TINY
-from weights.tiny.opened import open_tiny
-from weights.tiny.train import train_tiny
+from weights.label import label_reviews
+from weights.tiny.figures import figures, head_table, open_tiny
+from weights.tiny.train import TINY, train_tiny
+from weights.vary import vary
 
 __all__ = ["main"]
 

@@ -6,9 +6,18 @@ from pathlib import Path
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import Checkpoint
-from model.config.corpus import CorpusName
+from model.config.run import CorpusName
 from model.config.search import SearchConfig
-from model.corpora.corpora import TATOEBA, CorpusError, find_side, kept_apart, read_lines, read_pairs, write_pairs
+from model.corpora.corpora import (
+    TATOEBA,
+    CorpusError,
+    find_side,
+    kept_apart,
+    read_lines,
+    read_pairs,
+    require_new,
+    write_pairs,
+)
 from model.corpora.overlap import Pair, sides, without
 from model.inference.translate import translate_lines
 
@@ -23,12 +32,6 @@ def translated(checkpoint: Checkpoint, sentences: Sequence[str], search: SearchC
         chunk = sentences[start : start + CHUNK]
         written = translate_lines(checkpoint.model, checkpoint.tokenizers, chunk, search=search)
         yield from ((a, " ".join(b.split())) for a, b in zip(chunk, written, strict=True) if b.strip())
-
-
-def require_new(folder: Path) -> None:
-    """Refuse before hours of work what `write_pairs` would refuse after them."""
-    if folder.exists():
-        raise CorpusError(f"{folder} exists already. Remove it to write the corpus again.")
 
 
 def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: SearchConfig) -> Path:

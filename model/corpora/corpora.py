@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from model.config.corpus import CorpusName
+from model.config.run import CorpusName
 from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
@@ -35,6 +35,8 @@ __all__ = [
     "kept_apart",
     "read_lines",
     "read_pairs",
+    "require_new",
+    "write_corpus",
     "write_pairs",
 ]
 
@@ -234,25 +236,43 @@ def letters(sentence: str) -> str:
 
 
 def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: tuple[str, str]) -> None:
-    """Write a new corpus with files `<split>.<language>`.
+    """Write a new corpus with files `<split>.<language>`, see `write_corpus`.
+
+    Raises:
+        CorpusError: a part would have no pairs.
+    """
+    if not all(splits.values()):
+        raise CorpusError("A part of {folder} would have no pairs, so nothing was written.", folder=folder.name)
+    files = {
+        f"{split}.{language}": side
+        for split, pairs in splits.items()
+        for language, side in zip(languages, zip(*pairs, strict=True), strict=True)
+    }
+    write_corpus(folder, files)
+
+
+def write_corpus(folder: Path, files: Mapping[str, Sequence[str]]) -> None:
+    """Write a new corpus: the name of each file → its lines.
 
     Raises:
         CorpusError: the folder exists already or cannot be written. Then nothing is written.
     """
-    if folder.exists():
-        raise CorpusError("{folder} exists already. Remove it to write the corpus again.", folder=folder)
-    if not all(splits.values()):
-        raise CorpusError("A part of {folder} would have no pairs, so nothing was written.", folder=folder.name)
+    require_new(folder)
     beside = folder.with_name(f".{folder.name}.part")
     try:
         beside.mkdir(parents=True, exist_ok=True)
-        for split, pairs in splits.items():
-            for language, side in zip(languages, zip(*pairs, strict=True), strict=True):
-                (beside / f"{split}.{language}").write_text("\n".join(side) + "\n", encoding="utf-8")
+        for name, lines in files.items():
+            (beside / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         beside.rename(folder)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
         raise CorpusError("{folder} cannot be written: {strerror}.", folder=folder, strerror=error.strerror) from error
+
+
+def require_new(folder: Path) -> None:
+    """Raises CorpusError if a folder exists: before hours of work, what `write_corpus` would refuse after them."""
+    if folder.exists():
+        raise CorpusError("{folder} exists already. Remove it to write the corpus again.", folder=folder)
 
 
 def find_tatoeba(root: Path, corpus: str) -> Path:

@@ -12,7 +12,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from model.config.corpus import CorpusName
+from model.config.run import CorpusName
 from model.corpora.class_list import CLASS_LISTS
 from model.corpora.corpora import CorpusError, read_lines
 from model.corpora.overlap import canonical
@@ -94,7 +94,7 @@ def read_sst2(root: Path, corpus: str, split: str) -> list[Review]:
 def soft_label_line(review: Review) -> str:
     """A line of a distilled corpus."""
     text = " ".join(review[0].replace("\n", LINE_BREAK).split())
-    return f"{text}\t{review[1]:.3f}\n"
+    return f"{text}\t{review[1]:.3f}"
 
 
 def read_soft_labels(path: Path) -> list[Review]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from model.corpora.corpora import CorpusError, write_pairs
 from model.corpora.overlap import Pair, sides, without
-from model.corpora.substitutions import words
-from model.corpora.substitutions_chinese import numeral
+from model.corpora.phrasebook import numeral
 from model.messages import N_
 
 __all__ = ["LONGEST", "TOYS", "Toy", "write_toy"]
@@ -16,8 +15,8 @@ __all__ = ["LONGEST", "TOYS", "Toy", "write_toy"]
 ALPHABET = "abcdefghijklmnop"
 SHORTEST, LONGEST = 3, 12  # letters of a word
 SIZES = {"train": 12_000, "val": 200}  # pairs
-MONTHS = words("January February March April May June July August September October November December")
-ORDINALS = words("""
+MONTHS = str.split("January February March April May June July August September October November December")
+ORDINALS = str.split("""
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
     sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth
     twenty-fifth twenty-sixth twenty-seventh twenty-eighth

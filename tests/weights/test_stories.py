@@ -6,8 +6,16 @@ from collections import Counter
 
 import pytest
 
-from weights.stories.draw import Words, draw_line, draw_stories, scenes
-from weights.stories.words import draw_name, draw_row, is_held_out, third_person
+from weights.stories.draw import (
+    SCENES,
+    Words,
+    draw_line,
+    draw_name,
+    draw_row,
+    draw_stories,
+    is_held_out,
+    third_person,
+)
 
 STORIES = [" ".join(lines) for lines in draw_stories(600, seed=5)]
 NAME = re.compile(r"\b[A-Z][a-z]+\b")
@@ -20,7 +28,7 @@ def test_the_same_seed_draws_the_same_stories() -> None:
 
 def test_every_line_of_every_scene_becomes_sentences() -> None:
     draw = random.Random(1)
-    for scene in scenes():
+    for scene in SCENES:
         words = Words(draw)
         for line in scene:
             text = draw_line(line.removeprefix("?"), words)

@@ -5,18 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights.tiny import figures as figures_module
-from weights.tiny import tokenizers as tokenizers_module
 from weights.tiny import train as train_module
-from weights.tiny.batches import IGNORED, story_batches
-from weights.tiny.figures import Bigrams
-from weights.tiny.heads import after_same_token, previous, same_token
-from weights.tiny.models import TINY
-from weights.tiny.probes import probes
-from weights.tiny.train import rate, train_tiny
+from weights.tiny.figures import HELD_OUT_SEED, LOOKS, Bigrams, probes
+from weights.tiny.train import HIGHEST, IGNORED, TINY, rate, story_batches, train_tiny
 
 with pytest.MonkeyPatch.context() as fewer:
-    fewer.setattr(tokenizers_module, "STORIES", 2_500)
+    fewer.setattr(train_module, "READ", 2_500)
     GPT, BERT = TINY["tiny-gpt-en"].make_tokenizer(), TINY["tiny-bert-en"].make_tokenizer()
 SIZES = {"count": 40, "seed": 3, "longest": 64, "tokens": 512}
 
@@ -51,12 +45,12 @@ def test_a_masked_model_predicts_hidden_tokens_only() -> None:
 
 
 def test_the_learning_rate_rises_stays_and_falls() -> None:
-    assert [rate(done, 100, 1.0) for done in (0, 0.5, 1, 70, 85, 100)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
+    assert [rate(done, 100) / HIGHEST for done in (0, 0.5, 1, 70, 85, 100)] == pytest.approx([0, 0.5, 1, 1, 0.5, 0])
 
 
 def test_a_stopped_run_continues_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_module, "STORIES", 12)
-    monkeypatch.setattr(tokenizers_module, "STORIES", 50)
+    monkeypatch.setattr(train_module, "READ", 50)
     train_tiny("tiny-gpt-en", tmp_path / "whole", rounds=2)
     original, seen = train_module.one_round, []
 
@@ -85,9 +79,9 @@ def test_pairs_of_neighbours_are_counted() -> None:
 
 def test_where_a_head_can_look() -> None:
     ids = [0, 5, 6, 7, 5, 6]
-    assert list(previous(ids)) == [(2, 1), (3, 2), (4, 3), (5, 4)]
-    assert list(same_token(ids)) == [(4, 1), (5, 2)]
-    assert list(after_same_token(ids)) == [(4, 2), (5, 3)]
+    assert list(LOOKS["previous token"](ids)) == [(2, 1), (3, 2), (4, 3), (5, 4)]
+    assert list(LOOKS["same token earlier"](ids)) == [(4, 1), (5, 2)]
+    assert list(LOOKS["after same token"](ids)) == [(4, 2), (5, 3)]
 
 
 def test_a_probe_has_a_right_answer_that_the_sentence_decides() -> None:
@@ -101,4 +95,4 @@ def test_a_probe_has_a_right_answer_that_the_sentence_decides() -> None:
 
 
 def test_figures_need_no_story_of_the_training() -> None:
-    assert max(tiny.rounds for tiny in TINY.values()) < figures_module.HELD_OUT_SEED
+    assert max(tiny.rounds for tiny in TINY.values()) < HELD_OUT_SEED

@@ -1,17 +1,29 @@
-"""Draws stories: each has one to three scenes with the same people, and each scene has its own animals and things."""
+"""Short English stories of scenes and words of our own: `scenes.toml` and `words.toml`.
+
+Each story has one to three scenes with the same people, and each scene has its own animals and things. Plurals,
+pronouns and verbs agree with their subjects.
+"""
 
 import random
 import re
 import tomllib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
-from weights.stories.words import Row, draw_name, draw_row, third_person
+__all__ = ["SCENES", "Words", "draw_line", "draw_name", "draw_row", "draw_stories", "is_held_out", "third_person"]
 
-__all__ = ["Words", "draw_line", "draw_stories", "draw_story", "scenes"]
-
-SCENES = Path(__file__).with_name("scenes.toml")
+Row = Mapping[str, str]  # form → word
+FILES: Mapping[str, Mapping[str, Any]] = {
+    name: tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
+    for name in ("scenes", "words")
+}
+# The lines of each scene, as they are in the file. A scene that is drawn more often is there more often.
+SCENES: tuple[tuple[str, ...], ...] = tuple(
+    tuple(scene["lines"]) for scene in FILES["scenes"]["scene"] for _ in range(scene.get("times", 1))
+)
+WORDS = FILES["words"]
 CHOICE = re.compile(r"\[([^\[\]]*)\]")  # the innermost one
 SLOT = re.compile(r"\{(?:(?P<subject>\w+(?: \d)?):)?(?P<word>\w+(?: \d)?)(?:\.(?P<form>\w+))?\}")
 INVENTED = 0.35  # share of names that are made of syllables
@@ -19,15 +31,69 @@ LEFT_OUT = 0.4  # share of the lines with ? that are left out
 SCENES_OF_A_STORY = (1, 1, 1, 2, 2, 3)
 KINDS_OF_NAMES = {"name": ("she", "he"), "called": ("it",)}
 SAME = ("name",)  # categories that keep their words in all scenes of a story
+HELD_OUT = 10  # one invented name in ten is kept for tests
+PRONOUNS = {
+    "she": {"he": "she", "him": "her", "his": "her", "child": "girl", "royal": "queen"},
+    "he": {"he": "he", "him": "him", "his": "his", "child": "boy", "royal": "king"},
+    "it": {"he": "it", "him": "it", "his": "its"},
+}
+ONE = {"is": "is", "was": "was", "they": "it", "them": "it", "their": "its"}
+MANY = {"is": "are", "was": "were", "they": "they", "them": "them", "their": "their"}
+PERSONS = {"girl": "she", "woman": "she", "boy": "he", "man": "he"}  # and either one for the other persons
+EITHER = ("child", "teacher", "farmer", "doctor", "friend")
 
 
-@cache
-def scenes() -> tuple[tuple[str, ...], ...]:
-    """The lines of each scene, as they are in the file. A scene that is drawn more often is there more often."""
-    with SCENES.open("rb") as file:
-        return tuple(
-            tuple(scene["lines"]) for scene in tomllib.load(file)["scene"] for _ in range(scene.get("times", 1))
-        )
+def draw_name(kind: str, draw: random.Random, *, invented: float, held_out: bool) -> Row:
+    """A name of the list or an invented one, with its pronouns.
+
+    Args:
+        kind: "she", "he" or "it", for a pet.
+        draw: Random numbers.
+        invented: Share of names that are made of syllables.
+        held_out: Invented names are those that no training story contains.
+    """
+    if draw.random() < invented:
+        name = next(name for name in iter(lambda: syllables(draw), "") if is_held_out(name) == held_out)
+    else:
+        name = draw.choice(WORDS["names"][kind])
+    kin = {} if kind == "it" else {"kin": draw.choice(WORDS["kin"][kind])}
+    return {"word": name, **PRONOUNS[kind], **kin}
+
+
+def syllables(draw: random.Random) -> str:
+    """Two or three syllables, such as "Talomi"."""
+    parts = WORDS["parts"]
+    pick = {kind: str(draw.choice(parts[kind])) for kind in parts}
+    longer = draw.choice(parts["middles"]) + draw.choice(parts["vowels"]) if draw.random() < 0.4 else ""
+    return f"{pick['starts']}{pick['vowels']}{longer}{pick['middles']}{draw.choice(parts['vowels'])}{pick['ends']}"
+
+
+def is_held_out(name: str) -> bool:
+    return crc32(name.encode()) % HELD_OUT == 0
+
+
+def draw_row(category: str, draw: random.Random) -> Row:
+    """A word of a category with all its forms. A group gets a number, and the forms of its verbs follow it."""
+    row: Row = draw.choice(WORDS["rows"][category])
+    if category != "group":
+        return row
+    if draw.random() < 0.5:
+        return {**MANY, "word": row["many"], "number": "many"}
+    person = draw.choice(("she", "he")) if row["word"] in EITHER else PERSONS.get(row["word"], "it")
+    forms = PRONOUNS[person]
+    one = {"they": forms["he"], "them": forms["him"], "their": forms["his"]}
+    return {**ONE, **one, "word": row["word"], "number": "one"}
+
+
+def third_person(verb: str) -> str:
+    """A verb in the third person: "runs", "watches", "cries", "has"."""
+    if verb == "have":
+        return "has"
+    if verb.endswith(("s", "sh", "ch", "x", "o")):
+        return f"{verb}es"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}s"
 
 
 class Words:
@@ -83,7 +149,7 @@ def draw_story(words: Words) -> list[str]:
     """The lines of one story."""
     draw = words.draw
     lines: list[str] = []
-    for scene in draw.sample(scenes(), draw.choice(SCENES_OF_A_STORY)):
+    for scene in draw.sample(SCENES, draw.choice(SCENES_OF_A_STORY)):
         lines.extend(
             draw_line(line.removeprefix("?"), words)
             for line in scene
