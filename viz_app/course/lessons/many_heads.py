@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from model.analysis.silencing import silence_each_head
+from model.analysis.statistics import metrics_of_run
 from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.course.figures import figures_of
@@ -11,8 +13,7 @@ from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, whole_number
 from viz_app.course.words import count_words, words_of
-from viz_app.services.analyses import head_effects_of
-from viz_app.services.head_analyses import head_metrics_of
+from viz_app.services.analyses import analysis_of
 from viz_app.services.loading import config_of
 from viz_app.services.results import log_prob_of, result_of
 
@@ -55,7 +56,7 @@ def different_keys(situation: Situation, answer: Answer, *, word: str) -> Verdic
 
 def heads_that_change(situation: Situation, answer: Answer) -> Verdict:
     """How many heads change the translation, if each is silenced alone."""
-    effects = head_effects_of(situation.key, situation.text)
+    effects = analysis_of(silence_each_head, situation.key, Run(text=situation.text))
     heads = [
         Head(kind, int(layer), int(head))
         for kind, positions in effects.positions.items()
@@ -142,7 +143,7 @@ def looks_one_back(situation: Situation, _: Answer, *, least: float) -> Verdict:
         return Verdict(right=False, outcome="cross" if kind == "cross" else "no-head", values={})
     layers = config_of(situation.key).model.num_layers(kind)
     layer, head = whole_number(situation, "layer", layers) - 1, int(name) - 1
-    metrics = head_metrics_of(situation.key, Run(text=situation.text))[kind]
+    metrics = analysis_of(metrics_of_run, situation.key, Run(text=situation.text))[kind]
     shares = {place: float(np.nanmean(metrics[place][layer, head])) for place in ("previous", "same", "next", "end")}
     change = silenced([Head(kind, layer, head)])
     values: Values = {

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from model.analysis.mask_bugs import mask_bug
+from model.analysis.padded_batch import padded_batch
 from model.inference.translation import Translation
 from viz_app.content.examples import BATCHES
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, whole_number
 from viz_app.course.words import word_list
-from viz_app.services.padded_batches import batch_of, bug_of
+from viz_app.services.analyses import analysis_of
 
 __all__ = ["LESSON"]
 
@@ -28,14 +30,14 @@ def row_of(situation: Situation) -> int:
 
 def padding_share(situation: Situation, answer: Answer) -> Verdict:
     """The share of padding among the tokens of one sentence of the batch, in percent."""
-    real = batch_of(situation.key, texts_of(situation)).source_real  # (B, S)
+    real = analysis_of(padded_batch, situation.key, texts_of(situation)).source_real  # (B, S)
     own, longest = int(real[row_of(situation)].sum()), real.shape[1]
     share = 1 - own / longest
     return estimated(answer, 100 * share, within=8, share=share, own=own, longest=longest, padding=longest - own)
 
 
 def weight_on_masked(situation: Situation, answer: Answer) -> Verdict:
-    leaked = bug_of(situation.key, texts_of(situation)).leaked
+    leaked = analysis_of(mask_bug, situation.key, texts_of(situation)).leaked
     most = max(float(shares[row_of(situation)]) for shares in leaked.values())
     truth = "zero" if most < 1e-9 else "little" if most < 0.1 else "much"
     return chosen(answer, {truth}, leaked=most)
@@ -44,7 +46,7 @@ def weight_on_masked(situation: Situation, answer: Answer) -> Verdict:
 def leak_of_fill(situation: Situation, answer: Answer) -> Verdict:
     """The share of the decoder's weight on masked keys if they are filled with 1e-12, in percent."""
     row = row_of(situation)
-    right, wrong = (bug_of(situation.key, texts_of(situation), name) for name in ("", "fill"))
+    right, wrong = (analysis_of(mask_bug, situation.key, texts_of(situation), name) for name in ("", "fill"))
     shares = {kind: float(found[row]) for kind, found in wrong.leaked.items()}
     return estimated(
         answer, 100 * shares["decoder"], within=10, **shares, correct=right.texts[row], wrong=wrong.texts[row]
@@ -54,7 +56,7 @@ def leak_of_fill(situation: Situation, answer: Answer) -> Verdict:
 def depends_on_batch(situation: Situation, answer: Answer) -> Verdict:
     """Whether the translation of a sentence changes in a batch without the padding mask."""
     row = row_of(situation)
-    right, wrong = (bug_of(situation.key, texts_of(situation), name) for name in ("", "padding"))
+    right, wrong = (analysis_of(mask_bug, situation.key, texts_of(situation), name) for name in ("", "padding"))
     truth = "same" if right.texts[row] == wrong.texts[row] else "changed"
     return chosen(
         answer,
@@ -70,7 +72,7 @@ def effect_of_future(situation: Situation, answer: Answer) -> Verdict:
     """Whether an earlier log-probability changes if the last token that the decoder reads is replaced."""
     effects = {}
     for name, bug in (("right_mask", ""), ("fill", "fill"), ("inverted", "inverted")):
-        found = bug_of(situation.key, texts_of(situation), bug).effect_of_future
+        found = analysis_of(mask_bug, situation.key, texts_of(situation), bug).effect_of_future
         effects[name] = 0.0 if found is None else float(found[row_of(situation)])
     return chosen(answer, {"no" if effects["right_mask"] < CHANGED else "yes"}, **effects)
 
@@ -148,8 +150,8 @@ def nothing_to_leak(situation: Situation, _: Answer, *, least: int) -> Verdict:
     texts = texts_of(situation)
     if len({*texts}) < least:
         return Verdict(right=False, outcome="few", values={"count": len({*texts}), "least": least})
-    report = bug_of(situation.key, texts, "padding")
-    lengths = batch_of(situation.key, texts).source_real.sum(axis=1)
+    report = analysis_of(mask_bug, situation.key, texts, "padding")
+    lengths = analysis_of(padded_batch, situation.key, texts).source_real.sum(axis=1)
     leaked = max(float(report.leaked[kind].max()) for kind in ("encoder", "cross"))
     values: Values = {"leaked": leaked, "lengths": ", ".join(map(str, lengths))}
     right = leaked < CHANGED
@@ -159,7 +161,7 @@ def nothing_to_leak(situation: Situation, _: Answer, *, least: int) -> Verdict:
 def hidden_mistake(situation: Situation, _: Answer, *, least: float) -> Verdict:
     """A mistake with much weight on masked keys, and yet the usual translation."""
     texts, row, name = texts_of(situation), row_of(situation), situation.choices.get("bug", "fill")
-    right, wrong = (bug_of(situation.key, texts, bug) for bug in ("", name))
+    right, wrong = (analysis_of(mask_bug, situation.key, texts, bug) for bug in ("", name))
     leaked = max(float(shares[row]) for shares in wrong.leaked.values())
     values: Values = {
         "sentence": texts[row],

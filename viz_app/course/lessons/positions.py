@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping
 
-from model.analysis.positions import encoding_properties, rotation, rotation_error, wavelengths
+from model.analysis.positions import encoding_properties, rotation, rotation_error, scores_by_distance, wavelengths
 from model.analysis.statistics import cosine_similarity
 from model.inference.run import Run
 from model.interventions import Intervention
 from viz_app.course.lesson import Answer, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation
-from viz_app.services.analyses import scores_by_distance_of
-from viz_app.services.position_tables import position_table
+from viz_app.services.analyses import analysis_of, position_table
 from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
@@ -79,7 +78,7 @@ def learned_properties(situation: Situation, answer: Answer) -> Verdict:
 
 
 def favourite_distance(situation: Situation, answer: Answer) -> Verdict:
-    scores = scores_by_distance_of(situation.key, 0, REACH)[0]  # of the first head, (2 · reach + 1,)
+    scores = analysis_of(scores_by_distance, situation.key, 0, REACH)[0]  # of the first head, (2 · reach + 1,)
     before, same, after = (round(float(scores[REACH + step] - scores[REACH]), 1) for step in (-1, 0, 1))
     best = int(scores.argmax()) - REACH
     truth = {-1: "previous", 0: "same", 1: "next"}.get(best, "far")

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.anatomy import Anatomy, Derivation, derive
+from model.analysis.anatomy import Anatomy, Derivation, anatomy, derive, value_norms
 from model.analysis.statistics import entropy
 from model.inference.run import Run
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, whole_number
-from viz_app.services.head_analyses import anatomy_of, value_norms_of
+from viz_app.services.analyses import analysis_of
 from viz_app.services.loading import config_of
+from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
 
@@ -49,8 +50,9 @@ def row_of(situation: Situation) -> Row:
     """The row that the page shows, with the page's own defaults."""
     kind = situation.choices.get("kind", "cross")
     layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
-    translation, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
-    queries, keys = translation.tokens_of(kind)
+    run = Run(text=situation.text, forced=situation.forced)
+    parts = analysis_of(anatomy, situation.key, run, kind, layer)
+    queries, keys = result_of(situation.key, run).tokens_of(kind)
     query = min(int(situation.choices.get("query", "2")), len(queries) - 1)
     return Row(
         kind=kind,
@@ -69,7 +71,8 @@ def mean_entropies(situation: Situation) -> tuple[float, float]:
     model = config_of(situation.key).model
     for kind in model.kinds:
         for layer in range(model.num_layers(kind)):
-            _, parts = anatomy_of(situation.key, Run(text=situation.text, forced=situation.forced), kind, layer)
+            run = Run(text=situation.text, forced=situation.forced)
+            parts = analysis_of(anatomy, situation.key, run, kind, layer)
             heads, queries = parts.queries.shape[:2]
             for scale, rows in zip((True, False), found, strict=True):
                 weights = [derive(parts, h, q, scale=scale).weights for h in range(heads) for q in range(queries)]
@@ -188,7 +191,7 @@ def adds_most(situation: Situation, answer: Answer) -> Verdict:
     """Whether the key with the largest weight also adds the longest vector to the output of the layer."""
     row = row_of(situation)
     run = Run(text=situation.text, forced=situation.forced)
-    norms = value_norms_of(situation.key, run)[row.kind][row.layer, row.head]
+    norms = analysis_of(value_norms, situation.key, run)[row.kind][row.layer, row.head]
     weights = row.derived().weights
     added = weights * norms  # ‖α v W_O‖
     heavy, long = int(weights.argmax()), int(added.argmax())

@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.lens import EarlyReading
+from model.analysis.contributions import contributions
+from model.analysis.lens import EarlyReading, logit_lens
 from model.analysis.station import Station
+from model.analysis.stations import way_of_token
 from viz_app.course.lesson import Answer, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, run_of, whole_number
-from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
+from viz_app.services.analyses import analysis_of, early_readings_of
 from viz_app.services.results import result_of
 
 __all__ = ["LESSON"]
@@ -24,7 +26,7 @@ def stations_in(situation: Situation) -> tuple[Station, ...]:
     read = translation.source if stack == "encoder" else translation.read
     place = min(whole_number(situation, "station_place", 2), len(read))
     layer = whole_number(situation, "station_layer", 3)
-    return stations_of(situation.key, run_of(situation), stack, layer - 1, place - 1)[0]
+    return analysis_of(way_of_token, situation.key, run_of(situation), stack, layer - 1, place - 1)[0]
 
 
 def token_in(situation: Situation) -> str:
@@ -83,7 +85,7 @@ def count_units(situation: Situation, answer: Answer) -> Verdict:
 
 def first_row(situation: Situation, answer: Answer) -> Verdict:
     run = run_of(situation)
-    translation, lens = result_of(situation.key, run), lens_of(situation.key, run)
+    translation, lens = result_of(situation.key, run), analysis_of(logit_lens, situation.key, run)
     read = [translation.read[place].text for place in lens.positions]
     written = [translation.written[place].text for place in lens.positions]
     counts = {
@@ -95,7 +97,7 @@ def first_row(situation: Situation, answer: Answer) -> Verdict:
 
 
 def before_the_last_layer(situation: Situation, answer: Answer) -> Verdict:
-    lens = lens_of(situation.key, run_of(situation))
+    lens = analysis_of(logit_lens, situation.key, run_of(situation))
     earlier, last = lens.own[-2], lens.own[-1]
     mean = float(earlier.mean())
     truth = "low" if mean < 0.2 else "half" if mean < 0.7 else "high"
@@ -124,7 +126,7 @@ def parts_of(situation: Situation) -> tuple[dict[str, float], dict[str, str | fl
     rivals = {one.id: one.token for one in word.candidates if one.id != word.id}
     rival = whole_number(situation, "rival", -1)
     rival = rival if rival in rivals else next(iter(rivals))
-    found = contributions_of(situation.key, run, place, rival)
+    found = analysis_of(contributions, situation.key, run, place, rival)
     parts = {kind: float(heads.sum()) for kind, heads in found.heads.items()}
     parts["forward"] = float(found.feed_forward.sum())
     rounded = {name: round(part, 2) for name, part in parts.items()}

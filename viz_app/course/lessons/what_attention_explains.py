@@ -6,15 +6,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.importance import all_heads
+from model.analysis.anatomy import value_norms
+from model.analysis.importance import all_heads, gradient_importance
+from model.analysis.influence import influence
+from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import rank_agreement
 from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, run_of
-from viz_app.services.analyses import head_effects_of, influence_of
-from viz_app.services.head_analyses import gradient_importance_of, value_norms_of
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded
 from viz_app.services.results import result_of
@@ -40,19 +42,19 @@ def largest_weights(key: CheckpointKey, text: str) -> FloatArray:
 
 def head_effects(key: CheckpointKey, text: str) -> FloatArray:
     """By how much the log-probability of the translation changes when each head is silenced, in nats."""
-    return np.abs(joined(head_effects_of(key, text).changes))
+    return np.abs(joined(analysis_of(silence_each_head, key, Run(text=text)).changes))
 
 
 def head_gradients(key: CheckpointKey, text: str) -> FloatArray:
     """What the gradient predicts for each head, see `gradient_importance`."""
-    return joined({kind: found[0] for kind, found in gradient_importance_of(key, ((text, ""),)).items()})
+    return joined({kind: found[0] for kind, found in analysis_of(gradient_importance, key, ((text, ""),)).items()})
 
 
 def from_source(situation: Situation, text: str) -> tuple[list[str], list[float]]:
     """The written tokens, and the share of the source in each."""
     run = replace(run_of(situation), text=text)
     written = result_of(situation.key, run).written
-    return [token.text for token in written], influence_of(situation.key, run).given().tolist()
+    return [token.text for token in written], analysis_of(influence, situation.key, run).given().tolist()
 
 
 def least_read(situation: Situation, answer: Answer) -> Verdict:
@@ -114,7 +116,7 @@ def uniform(situation: Situation, answer: Answer, *, kind: str) -> Verdict:
 def weight_times_norm(situation: Situation, answer: Answer) -> Verdict:
     """The share of `</s>` in cross-attention: in the weights, and in the weights times the norms of the values."""
     weights = result_of(situation.key, Run(text=situation.text)).maps["cross"]  # (L, H, T, S)
-    scaled = weights * value_norms_of(situation.key, Run(text=situation.text))["cross"][:, :, None]
+    scaled = weights * analysis_of(value_norms, situation.key, Run(text=situation.text))["cross"][:, :, None]
     by_weight = float(weights[..., -1].mean())
     by_norm = float((scaled[..., -1] / scaled.sum(axis=-1)).mean())
     ratio = by_norm / by_weight
