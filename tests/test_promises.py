@@ -18,7 +18,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
-from tests.model.analysis.follow import first_difference
+from tests.model.analysis.follow import first_difference, follow
 from viz_app.content.examples import BATCHES, DEMONSTRATIONS, REVIEWS, WITHOUT_ATTENTION, examples_for
 from viz_app.sections.masks.correct_masks import clearest_row
 from viz_app.services.listing import comparable, listed_checkpoints
@@ -62,7 +62,7 @@ def test_without_positions_two_orders_have_one_translation(name: str) -> None:
 def test_one_head_decides_the_translation_that_the_board_opens_with(name: str) -> None:
     text = DEMONSTRATIONS[name].heads
     before = run(name, text)
-    effects = silence_each_head(opened(name), before)
+    effects = silence_each_head(follow(opened(name), text))
     kind = min(effects.changes, key=lambda kind: np.where(effects.positions[kind] >= 0, effects.changes[kind], 1).min())
     costs = np.where(effects.positions[kind] >= 0, effects.changes[kind], 1)
     layer, head = divmod(int(costs.argmin()), costs.shape[1])

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from model.analysis.anatomy import anatomy, derive
 from model.analysis.contributions import contributions
+from model.analysis.followed import Followed, follow
 from model.analysis.influence import influence
 from model.analysis.lens import logit_lens
 from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
-from model.analysis.station import Followed, follow
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.padded_pass import Side
+from model.inference.run import Run as ModelRun
 from model.network.residual_stream import StackName
 from tools.family_patching import patching_difference
 from tools.family_positions import position_difference
@@ -48,16 +49,21 @@ def stacks(run: Run) -> list[StackName]:
 
 def followed_in(run: Run) -> Followed:
     """The run as analyses of the residual stream read it."""
-    return follow(run.pair.checkpoint.model, run.found, run.recording)
+    return Followed(
+        checkpoint=run.pair.checkpoint,
+        run=run.asked,
+        result=run.found,
+        record=lambda: run.recording,
+        record_layer=lambda stack, layer: run.recording,
+    )
 
 
 def one_head(run: Run) -> float:
     """Each step of one query in each head: the weights against the library's, the outputs against the recorded ones."""
-    checkpoint = run.pair.checkpoint
-    worst = 0.0
+    text, worst = follow(run.pair.checkpoint, ModelRun(text=run.text)), 0.0
     for kind, maps in run.library.maps.items():
         for layer in range(len(maps)):
-            _, parts = anatomy(checkpoint, run.text, kind, layer)
+            parts = anatomy(text, kind, layer)
             size = max(1.0, float(np.abs(parts.head_outputs).max()))
             for head in range(maps.shape[1]):
                 query = min(QUERY, maps.shape[2] - 1)
@@ -84,9 +90,9 @@ def layer_by_layer(run: Run) -> float:
 
 def predictions(run: Run) -> float:
     """The last row of the lens against the probabilities of the library."""
-    checkpoint, outcomes = run.pair.checkpoint, run.found.outcomes
+    outcomes = run.found.outcomes
     logits = torch.tensor(run.library.logits).double()
-    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, outcomes, run.recording)
+    lens = logit_lens(followed_in(run))
     expected = logits.sigmoid() if outcomes[0].several else logits.softmax(dim=-1)
     if lens.positions:
         expected = expected[list(lens.positions), [one.id for one in outcomes]]
@@ -105,7 +111,7 @@ def why_this_word(run: Run) -> float:
         row = logits if outcome.position is None else logits[outcome.position]
         rivals = [one.id for one in outcome.candidates if one.id != outcome.id]
         for rival in rivals if outcome.position is None else rivals[:1]:
-            parts = contributions(run.pair.checkpoint.model, run.recording, outcome, rival)
+            parts = contributions(followed_in(run), outcome.position or 0, rival)
             expected = float(row[outcome.id]) - float(row[rival])
             size = max(1.0, float(np.abs(row[[outcome.id, rival]]).max()))
             worst = max(worst, abs(parts.total - expected) / size)
@@ -115,7 +121,7 @@ def why_this_word(run: Run) -> float:
 def read_or_guessed(run: Run) -> float:
     """Each layer as the sum of its vectors, and each layer run again with nothing zeroed, against the recorded one."""
     size = max(1.0, *(float(np.abs(streams).max()) for streams in run.library.streams.values()))
-    followed = influence(run.pair.checkpoint.model, run.found.maps, run.recording)
+    followed = influence(followed_in(run))
     return max(followed.residual, value_zeroing(followed_in(run)).residual) / size
 
 

@@ -16,22 +16,23 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.alignment import Pointer, link_words
+from model.analysis.alignment import Pointer, aligned_pairs, link_words
+from model.analysis.followed import follow
 from model.analysis.importance import all_heads
-from model.analysis.silencing import WrittenText, silence_cells
+from model.analysis.silencing import Measured, silence_rows
 from model.analysis.statistics import rank_agreement
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.paths import checkpoint_folders
 from model.corpora.aligned import error_rate
+from model.inference.run import Run
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from model.network.protocols import Writes
-from model.trace import Edit, hook_name, tracing
+from model.trace import tracing
 from viz_app.content.examples import CAPTIONS, EVERYDAY, MORE
 from viz_app.course.catalogue import FIGURES, lesson_named
 from viz_app.course.quantities import KINDS_IN_ORDER, entropies, head_effects, head_gradients, largest_weights
 from viz_app.course.situation import Situation
-from viz_app.services.analyses import aligned_pairs
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.loading import translator
 
@@ -75,25 +76,15 @@ def changes_of_heads(checkpoint: Checkpoint, sentence: str) -> tuple[int, list[b
 
 def pairs_that_change(checkpoint: Checkpoint, sentence: str) -> dict[tuple[Head, Head], str]:
     """All pairs of heads that change a translation when both are silenced, with the new translation."""
-    assert isinstance(checkpoint.model, Writes)
-    outcome = WrittenText(checkpoint.model, checkpoint.tokenizers.specials, translate(checkpoint, sentence))
+    measured = Measured(follow(checkpoint, Run(text=sentence)))
     pairs = list(itertools.combinations(all_heads(checkpoint.model), 2))
     found = []
     for start in range(0, len(pairs), ROWS):
         part = pairs[start : start + ROWS]
         with torch.inference_mode(), tracing(record=(), edits=silence_rows(part)):
-            positions = outcome.measure(len(part), "encoder")[1].tolist()
+            positions = measured.measure(len(part), encode=True)[1].tolist()
         found += [pair for pair, position in zip(part, positions, strict=True) if position >= 0]
     return {pair: text_without(checkpoint, sentence, pair) for pair in found}
-
-
-def silence_rows(groups: Sequence[Sequence[Head]]) -> dict[str, Edit]:
-    """Edits for a batch with one row per group: row i runs without the heads of group i."""
-    cells: dict[str, list[tuple[int, int]]] = {}
-    for row, heads in enumerate(groups):
-        for head in heads:
-            cells.setdefault(hook_name(head.kind, head.layer, "weights"), []).append((row, head.head))
-    return {name: silence_cells(places) for name, places in cells.items()}
 
 
 def many_heads(key: CheckpointKey) -> dict[str, int]:
@@ -143,7 +134,7 @@ def head_figures(key: CheckpointKey, sentences: Sequence[str]) -> Mapping[str, S
 
 def best_pointer(key: CheckpointKey) -> Mapping[str, str | float]:
     """The head of the cross-attention with the smallest alignment error rate; layer and head count from 1."""
-    pairs = aligned_pairs(key)
+    pairs = analysis_of(aligned_pairs, key)
     links = [link_words(translator(key), pair) for pair in pairs]
     heads = [pointer for pointer in links[0] if pointer.name == "head"]
 

@@ -77,6 +77,7 @@ class Run:
 
     pair: Pair
     text: str
+    asked: ModelRun
     found: Translation  # of a classifier a `Classification`
     recording: RecordedArrays  # of all hook points
     library: LibraryRun
@@ -111,7 +112,7 @@ def run(pair: Pair, text: str = TEXT, *, short: bool = False) -> Run:
     found, recording = record_run(checkpoint, asked, record=EVERYTHING)
     source, read = (torch.tensor([[token.id for token in tokens]]) for tokens in (found.source, found.read))
     library = run_library(pair, read if pair.task == "continuation" else source, read)
-    return Run(pair=pair, text=text, found=found, recording=recording.arrays(), library=library)
+    return Run(pair=pair, text=text, asked=asked, found=found, recording=recording.arrays(), library=library)
 
 
 def end_at_once(checkpoint: AnyCheckpoint, text: str) -> Forced:

@@ -5,26 +5,28 @@ or one step later, when the decoder reads it. The later step is often better, be
 (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation").
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_cross_attention
-from model.analysis.influence import influence, influence_names
+from model.analysis.followed import Followed, run_names
+from model.analysis.importance import Report
+from model.analysis.influence import influence
 from model.analysis.statistics import merge_tokens, translation_rollout
-from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
-from model.corpora.aligned import AlignedPair, Links
+from model.corpora.aligned import AlignedPair, Links, read_aligned
+from model.corpora.corpora import CorpusError
+from model.inference.run import Run
 from model.inference.searching import forced_ids
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
-from model.network.protocols import Reads
 from model.text.encoding import Encoding
 
-__all__ = ["WHEN", "Pointer", "link_words"]
+__all__ = ["WHEN", "Pointer", "aligned_pairs", "link_all_pairs", "link_words"]
 
 FloatArray = NDArray[np.float32]
 WHEN = ("written", "read")
@@ -38,6 +40,26 @@ class Pointer:
     when: str  # one of `WHEN`: the step that writes the target word, or the step that reads it
     layer: int = -1  # of a head, counted from 0
     head: int = -1
+
+
+def aligned_pairs(checkpoint: Checkpoint) -> tuple[AlignedPair, ...]:
+    """Pairs of sentences in the checkpoint's languages that people aligned by hand; may be empty."""
+    languages = checkpoint.config.tokenizer
+    try:
+        return read_aligned(languages.source_language, languages.target_language)
+    except CorpusError:
+        return ()
+
+
+def link_all_pairs(
+    checkpoint: Checkpoint, *, report: Report = lambda done, pairs: None
+) -> tuple[Mapping[Pointer, Links], ...]:
+    """`link_words` for each of the `aligned_pairs`; `report` gets the number of pairs done and of all pairs."""
+    pairs, found = aligned_pairs(checkpoint), []
+    for done, pair in enumerate(pairs):
+        report(done, len(pairs))
+        found.append(link_words(checkpoint, pair))
+    return tuple(found)
 
 
 def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
@@ -57,7 +79,10 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     source, target = join_words(pair.source), join_words(pair.target)
     read, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials, forced = checkpoint.tokenizers.specials, forced_ids(checkpoint.tokenizers, target)
-    names = followed_names(checkpoint.model)
+    try:
+        names = run_names(checkpoint.model)
+    except ConfigError:  # the blocks of the model are not known
+        names = ()
     translation, recording = record_translation(checkpoint, source, record=names, forced=forced)
     if not translation.finished or translation.dropped:
         raise ConfigError(
@@ -70,8 +95,15 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
         )
     maps = pointer_maps(translation)
     if names:
-        shares = influence(checkpoint.model, translation.maps, recording)
-        maps["ALTI+", -1, -1] = shares.source.astype(np.float32)
+        run = Run(text=source, forced=tuple(forced.items()))
+        text = Followed(
+            checkpoint=checkpoint,
+            run=run,
+            result=translation,
+            record=lambda: recording,
+            record_layer=lambda stack, layer: recording,
+        )
+        maps["ALTI+", -1, -1] = influence(text).source.astype(np.float32)
     rows, columns = word_per_token(written, target, pair.target), word_per_token(read, source, pair.source)
     before, start = len(specials.before), int(specials.first is not None)
     return {
@@ -81,14 +113,6 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
         for (name, layer, head), weights in maps.items()
         for when in WHEN
     }
-
-
-def followed_names(model: Reads) -> tuple[str, ...]:
-    """The hook points that `influence` reads; none where the blocks of the model are not known."""
-    try:
-        return tuple(name for stack in stacks_of(model) for name in influence_names(stack))
-    except ConfigError:
-        return ()
 
 
 def pointer_maps(translation: Translation) -> dict[tuple[str, int, int], FloatArray]:

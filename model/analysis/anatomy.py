@@ -1,33 +1,29 @@
 """One attention layer taken apart: every tensor between its input and its output, and each step computed again.
 
-The tensors come from the run that wrote a translation. `derive` repeats the computation step by step from the recorded
-queries, keys and values, so that a reader can follow it. It also returns the difference from the model's own tensors.
+`derive` repeats the computation step by step from the recorded queries, keys and values, so that a reader can follow
+it. It also returns the difference from the model's own tensors.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.attention_values import attend
+from model.analysis.attention_station import attend, sharing_heads
 from model.analysis.availability import require_attention_steps, require_values
-from model.analysis.station import largest_difference
+from model.analysis.followed import Followed, largest_difference
+from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.run import AnyCheckpoint, Run, record_run
-from model.inference.translation import Recording, Translation
+from model.inference.one_pass import record_again
 from model.messages import N_
-from model.network.protocols import Reads
-from model.text.pair import Text
 from model.trace import IfPresent, hook_name
 
-__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "sharing_heads", "value_norms", "why_no_mixing"]
+__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "require_mixing", "value_norms"]
 
 FloatArray = NDArray[np.float32]
-STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
+STAGES = ("queries", "keys", "values", "bias", "masked_scores", "weights", "head_outputs", "output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,83 +73,51 @@ class Derivation:
     differences: Mapping[str, float]  # stage → largest difference from the model's own tensor
 
 
-def anatomy(
-    checkpoint: AnyCheckpoint, text: Text, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
-) -> tuple[Translation, Anatomy]:
-    """Run a model over a text and keep the tensors of one attention layer.
+def anatomy(text: Followed, kind: str, layer: int) -> Anatomy:
+    """The tensors of one attention layer, over the tokens that a run wrote, with the model as trained.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
+        text: The run. Its model runs again.
         kind: One of `KINDS`.
         layer: Counted from 0.
-        forced: Position → target id that is written there, whatever its probability.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products, or its model is read-only.
     """
-    require_attention_steps(checkpoint.model)
-    config = checkpoint.model.config
-    if config.attention != "scaled_dot_product":
+    checkpoint, model = text.checkpoint, text.model
+    require_attention_steps(model)
+    if model.config.attention != "scaled_dot_product":
         raise ConfigError(
             "{checkpoint} uses {attention} attention, which has no dot products to follow. Choose a model "
             "with scaled dot products.",
             checkpoint=checkpoint.name,
-            attention=config.attention,
+            attention=model.config.attention,
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    run = Run(text=text, forced=tuple(forced.items()))
-    names_to_record = tuple(map(IfPresent, (*names.values(), hook_name(kind, layer, "bias"))))
-    translation, recording = record_run(checkpoint, run, record=names_to_record)
-    recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
-    mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)
-    biased = hook_name(kind, layer, "bias")
-    sinks = checkpoint.model.sinks(kind, layer)
-    return translation, Anatomy(
+    arrays = record_again(model, text.result, tuple(map(IfPresent, names.values()))).arrays().arrays
+    recorded = {stage: arrays[name] for stage, name in names.items() if name in arrays}
+    mixing, no_mixing_reason = None, ""
+    try:
+        found = model.mixing(kind, layer)
+        mixing = Mixing(projection=found.matrix.cpu().numpy(), bias=found.bias.cpu().numpy(), output=recorded["output"])
+    except ConfigError as error:
+        no_mixing_reason = error.message
+    sinks = model.sinks(kind, layer)
+    return Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
         values=recorded["values"],
         allowed=~np.isneginf(recorded["masked_scores"][0]),
-        weights=translation.maps[kind][layer],
+        weights=recorded["weights"],
         head_outputs=recorded["head_outputs"],
-        distances=recording.array(biased) if biased in recording.trace.names else None,
-        scaling=checkpoint.model.scaling(kind, layer),
-        cap=checkpoint.model.score_cap(kind, layer),
+        distances=recorded.get("bias"),
+        scaling=model.scaling(kind, layer),
+        cap=model.score_cap(kind, layer),
         sinks=None if sinks is None else sinks.float().cpu().numpy(),
         sharing=sharing_heads(recorded["keys"]),
         mixing=mixing,
         no_mixing_reason=no_mixing_reason,
     )
-
-
-def sharing_heads(keys: NDArray[Any]) -> int:
-    """How many neighbouring heads have the same keys (H, S, K), because they share them (Ainslie et al. 2023)."""
-    same = [np.array_equal(keys[0], other) for other in keys]
-    return same.index(False) if False in same else len(keys)
-
-
-def mixing_of(checkpoint: AnyCheckpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
-    """How a layer combines its heads; or None, and the reason why this cannot be shown."""
-    try:
-        mixing = checkpoint.model.mixing(kind, layer)
-    except ConfigError as error:
-        return None, error.message
-    return Mixing(
-        projection=mixing.matrix.cpu().numpy(),
-        bias=mixing.bias.cpu().numpy(),
-        output=recording.array(hook_name(kind, layer, "output")),
-    ), ""
-
-
-def why_no_mixing(model: Reads) -> str:
-    """Why the contribution of a single head cannot be separated in some layer of a model; "" where it can."""
-    try:
-        for kind in model.config.kinds:
-            for layer in range(model.config.num_layers(kind)):
-                model.mixing(kind, layer)
-    except ConfigError as error:
-        return error.message
-    return ""
 
 
 def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
@@ -184,8 +148,14 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     heads = parts.head_outputs[:, query].copy()  # (H, K)
     heads[head] = head_output
     concatenated = heads.ravel()  # (H·K,)
-    mixing = parts.mixing
-    output = None if mixing is None else concatenated @ mixing.projection + mixing.bias  # (D,)
+    differences = {
+        N_("weights"): largest_difference(weights, parts.weights[head, query]),
+        N_("head output"): largest_difference(head_output, parts.head_outputs[head, query]),
+    }
+    output = None  # (D,)
+    if (mixing := parts.mixing) is not None:
+        output = concatenated @ mixing.projection + mixing.bias
+        differences[N_("layer output")] = largest_difference(output, mixing.output[query])
     return Derivation(
         products=products,
         dots=products.sum(axis=-1),
@@ -199,46 +169,31 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         head_output=head_output,
         concatenated=concatenated,
         output=output,
-        differences={
-            N_("weights"): largest_difference(weights, parts.weights[head, query]),
-            N_("head output"): largest_difference(head_output, parts.head_outputs[head, query]),
-        }
-        | (
-            {}
-            if mixing is None or output is None
-            else {N_("layer output"): largest_difference(output, mixing.output[query])}
-        ),
+        differences=differences,
     )
 
 
-def value_norms(
-    checkpoint: AnyCheckpoint, text: Text, *, forced: Mapping[int, int] = NOTHING_FORCED
-) -> tuple[Translation, dict[str, FloatArray]]:
+def value_norms(text: Followed) -> dict[str, FloatArray]:
     """The length of each value vector after its head's part of the output projection: ‖v W_O‖.
 
     Multiplied by the attention weights, it gives ‖αf(x)‖ of Kobayashi et al. (2020, "Attention is Not Only a
     Weight"): the length of the vector that a key adds.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
-        forced: Position → target id that is written there, whatever its probability.
+        text: The run. Its model runs again, as trained, over the tokens that the run wrote.
 
     Returns:
-        The translation, and kind → lengths (L, H, S).
+        Kind → lengths (L, H, S).
 
     Raises:
         ConfigError: the model has no value vectors, or its output needs more than one matrix.
     """
-    require_values(checkpoint)
-    model = checkpoint.model
+    require_values(text.checkpoint)
+    model, config = text.model, text.model.config
     names = {
-        kind: [hook_name(kind, layer, "values") for layer in range(model.config.num_layers(kind))]
-        for kind in model.config.kinds
+        kind: [hook_name(kind, layer, "values") for layer in range(config.num_layers(kind))] for kind in config.kinds
     }
-    all_names = [name for layers in names.values() for name in layers]
-    run = Run(text=text, forced=tuple(forced.items()))
-    translation, recording = record_run(checkpoint, run, record=all_names)
+    recording = record_again(model, text.result, [name for layers in names.values() for name in layers])
 
     def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)
@@ -246,7 +201,19 @@ def value_norms(
         projection = matrix.reshape(len(values), -1, matrix.shape[1])  # (H, K, D)
         return np.asarray(np.linalg.norm(values @ projection, axis=-1), dtype=np.float32)  # (H, S)
 
-    return translation, {
+    return {
         kind: np.stack([norms(kind, layer, name) for layer, name in enumerate(layers)])
         for kind, layers in names.items()
     }
+
+
+def require_mixing(checkpoint: Loaded) -> None:
+    """Require that the contribution of a single head can be separated in every layer.
+
+    Raises:
+        ConfigError: some layer does more than multiply the head outputs with one matrix.
+    """
+    config = checkpoint.model.config
+    for kind in config.kinds:
+        for layer in range(config.num_layers(kind)):
+            checkpoint.model.mixing(kind, layer)

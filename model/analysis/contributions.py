@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from model.analysis.availability import require_attention_steps
+from model.analysis.followed import Followed
 from model.analysis.streams import (
     FloatArray,
     LinearMap,
@@ -24,16 +25,14 @@ from model.analysis.streams import (
     only_rows,
     pooling_map,
     recorded,
-    stream_names,
     walk,
 )
-from model.config.section import ConfigError
 from model.inference.outcomes import Outcome
 from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
-from model.trace import IfPresent, hook_name
+from model.trace import hook_name
 
-__all__ = ["Contributions", "contribution_names", "contributions"]
+__all__ = ["Contributions", "contributions"]
 
 ROUNDING = 1e-4  # of the size of the logits
 
@@ -65,37 +64,27 @@ class Contributions:
         return abs(self.total - self.difference) <= ROUNDING * max(1.0, self.size)
 
 
-def contribution_names(stack: Stack) -> tuple[str, ...]:
-    """The hook points that `contributions` reads."""
-    blocks = (block for block in stack.blocks if block.kind is not None)
-    return *stream_names(stack), *(
-        IfPresent(hook_name(block.kind or "", block.layer, "head_outputs")) for block in blocks
-    )
-
-
 @torch.inference_mode()
-def contributions(model: Reads, recording: Recorded, outcome: Outcome, rival: int) -> Contributions:
+def contributions(text: Followed, position: int, rival: int) -> Contributions:
     """Explain why a model chose one token or class and not another.
 
     The direction from the rival's logit to the chosen one is followed back through the model. At each block, its
     product with what a part added is the contribution of this part.
 
     Args:
-        model: A model that describes its blocks; it does not run.
-        recording: Of `contribution_names`.
-        outcome: The token or the class that the model chose.
-        rival: The id of another candidate.
+        text: A run.
+        position: Of the token; any number for a classifier.
+        rival: The id of another candidate, or the number of the label.
 
     Raises:
-        ConfigError: the model's blocks are not known, it is read-only, or it computes no logits.
+        ConfigError: the model's blocks are not known, it is read-only, or it did not choose this token.
         ValueError: the rival is no candidate.
     """
+    model, outcome = text.model, text.result.outcome_at(position)
     require_attention_steps(model)
     if rival not in outcome.logits:
         raise ValueError(f"{rival} is no candidate. The candidates are {[*outcome.logits]}.")
-    stack = model.stack(outcome.stack)
-    if not stack.readout:
-        raise ConfigError("This model has no logits: it only reads. Choose a model that predicts something.")
+    stack, recording = model.stack(outcome.stack), text.recording
     positions = positions_of(stack, outcome)
     norms, last = [], recorded(recording, stack.streams[0])[positions]
     for passage in walk(stack, recording, positions):
@@ -115,10 +104,10 @@ def contributions(model: Reads, recording: Recorded, outcome: Outcome, rival: in
             found, constant = head_contributions(model, recording, block, direction, positions)
             heads.setdefault(block.kind, {})[block.layer] = found
             biases += constant
-    word, position, constant = embedding_contributions(stack, recording, direction, positions)
+    word, place, constant = embedding_contributions(stack, recording, direction, positions)
     return Contributions(
         word=word,
-        position=position,
+        position=place,
         heads={kind: np.stack([layers[i] for i in sorted(layers)]) for kind, layers in heads.items()},
         feed_forward=np.array([feed_forward[i] for i in sorted(feed_forward)]),
         biases=biases + constant,

@@ -8,7 +8,7 @@ from itertools import islice
 
 import torch
 
-from model.checkpoints.checkpoint import ClassifierCheckpoint
+from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
 from model.inference.padding import padded_for
@@ -18,6 +18,7 @@ from model.text.pair import Text, paired, texts_of
 __all__ = ["Deletion", "count_words", "delete_each_word", "word_spans"]
 
 MAX_TOKENS = 8_192  # in one batch
+MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
 # The first words of the Unicode names of letters that are written without spaces between words.
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
@@ -61,23 +62,32 @@ def shortened_texts(text: str) -> Iterator[tuple[str, str]]:
 
 
 @torch.inference_mode()
-def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words: int) -> list[Deletion]:
+def delete_each_word(
+    checkpoint: ClassifierCheckpoint, text: Text, *, max_words: int | None = None
+) -> tuple[Deletion, ...]:
     """Classify a text without its first word, without its second word and so on.
 
     Args:
         checkpoint: A classifier; never changed.
         text: Any text, or a pair of texts.
-        max_words: How many words are deleted at most, from the start of the text.
+        max_words: How many words are deleted at most, from the start of the text; by default as many as take about two
+            seconds.
 
     Returns:
         One deletion per word; none where the text has a single word.
+
+    Raises:
+        CheckpointError: the checkpoint does not classify.
     """
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError("{name} translates and does not classify.", name=checkpoint.name)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)
     if count_words(text) < 2:  # nothing would be left
-        return []
-    deletions, limit = list(islice(without_each_word(text), max_words)), model.config.max_length
+        return ()
+    most, limit = words_in_time(checkpoint, text) if max_words is None else max_words, model.config.max_length
+    deletions = list(islice(without_each_word(text), most))
     ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for *_, rest in deletions]
     size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []
@@ -85,7 +95,7 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
         logits = model(padded_for(model, ids[start : start + size]))
         rows += probabilities_of(model, logits).tolist()
     own = labels.index(whole.label)
-    return [
+    return tuple(
         Deletion(
             word=word,
             part=part,
@@ -93,4 +103,12 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text, *, max_words:
             label=labels[max(range(len(labels)), key=row.__getitem__)],
         )
         for (word, part, _), row in zip(deletions, rows, strict=True)
-    ]
+    )
+
+
+def words_in_time(checkpoint: ClassifierCheckpoint, text: Text) -> int:
+    """How many words can be deleted in about two seconds."""
+    # The embeddings are looked up, so they cost no time.
+    used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
+    tokens = len(checkpoint.tokenizers.encode(text, checkpoint.model.config.max_length).ids)
+    return int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))

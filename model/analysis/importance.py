@@ -6,7 +6,7 @@ translation. The loss of a language model is that of the text itself, in nats pe
 minus the log-odds of its own class, in nats.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,8 +26,22 @@ from model.interventions import Head
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, ablate_heads, hook_name, tracing
 
-__all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
+__all__ = [
+    "Examples",
+    "Pairs",
+    "Report",
+    "all_heads",
+    "gate_gradients",
+    "gradient_importance",
+    "importance_of_each_head",
+    "in_batches",
+    "loss_changes",
+    "make_examples",
+]
 
+Pairs = Sequence[tuple[str, str]]  # (sentence, its translation or its second text, or "")
+Report = Callable[[int, int], object]  # (steps done, all steps)
+BATCH = 16  # sentences
 FloatArray = NDArray[np.float32]
 
 
@@ -42,7 +56,12 @@ class Examples:
     real: Tensor | None = None  # of a language model: False at padding, (B, T)
 
 
-def make_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examples:
+def in_batches(pairs: Pairs) -> list[Pairs]:
+    """The sentences in batches of 16; the last one may be smaller."""
+    return [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
+
+
+def make_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
     """Make a padded batch of a few sentences.
 
     Args:
@@ -65,7 +84,7 @@ def make_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examp
     return translated_examples(checkpoint, pairs)
 
 
-def translated_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examples:
+def translated_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
     """`make_examples` of a translator."""
     model, tokenizers = require_translation(checkpoint), checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
@@ -115,19 +134,58 @@ def sentence_losses(model: Reads, examples: Examples) -> Tensor:
     return losses.sum(dim=1) / (labels != model.target_pad_id).sum(dim=1)
 
 
-def loss_changes(model: Reads, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
+def importance_of_each_head(
+    checkpoint: Loaded, pairs: Pairs, *, report: Report = lambda done, steps: None
+) -> dict[str, FloatArray]:
+    """Silence each head in turn.
+
+    Args:
+        checkpoint: See `make_examples`.
+        pairs: N sentences.
+        report: Called before each batch, with the number of heads done and of all heads. An exception ends the work.
+
+    Returns:
+        Kind → rise in the loss of each sentence when a head is silenced, (N, L, H), in nats.
+    """
+    config, heads, done = checkpoint.model.config, len(all_heads(checkpoint.model)), 0
+
+    def step() -> None:
+        report(done, heads)
+
+    examples = []
+    for some in in_batches(pairs):
+        step()
+        examples.append(make_examples(checkpoint, some))
+    found = {
+        kind: np.zeros((len(pairs), config.num_layers(kind), config.num_heads), np.float32) for kind in config.kinds
+    }
+    for head, changes in loss_changes(checkpoint.model, examples, step):
+        found[head.kind][:, head.layer, head.head] = changes
+        done += 1
+    step()
+    return found
+
+
+def loss_changes(
+    model: Reads, batches: Sequence[Examples], step: Callable[[], object] = lambda: None
+) -> Iterator[tuple[Head, FloatArray]]:
     """Silence one head after the other.
 
     Args:
         model: Of the examples, in evaluation mode; never changed.
         batches: With N sentences in all.
+        step: Called before each pass.
 
     Yields:
         Each head, and how much the loss of each sentence rises without it, (N,), in nats.
     """
 
     def losses() -> FloatArray:
-        return torch.cat([sentence_losses(model, examples) for examples in batches]).cpu().numpy()
+        found = []
+        for examples in batches:
+            step()
+            found.append(sentence_losses(model, examples))
+        return torch.cat(found).cpu().numpy()
 
     with torch.inference_mode():
         before = losses()
@@ -139,7 +197,12 @@ def loss_changes(model: Reads, batches: Sequence[Examples]) -> Iterator[tuple[He
         yield head, after - before
 
 
-def gradient_importance(model: Reads, examples: Examples) -> dict[str, FloatArray]:
+def gradient_importance(checkpoint: Loaded, pairs: Pairs) -> dict[str, FloatArray]:
+    """`gate_gradients` of a few sentences; see `make_examples`."""
+    return gate_gradients(checkpoint.model, make_examples(checkpoint, pairs))
+
+
+def gate_gradients(model: Reads, examples: Examples) -> dict[str, FloatArray]:
     """The importance of each head predicted by the gradient: |∂loss / ∂ξ|, where a gate ξ = 1 multiplies its output.
 
     The source is Michel et al. (2019, "Are Sixteen Heads Really Better than One?", section 4.1), where the importance

@@ -6,15 +6,14 @@ belongs to the vector of the position itself; in cross-attention, it is a separa
 The share of a vector is how much closer it brings the sum to the output. Shares are multiplied layer by layer.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_attention_steps
+from model.analysis.followed import Followed
 from model.analysis.streams import (
     FloatArray,
     Passage,
@@ -23,22 +22,21 @@ from model.analysis.streams import (
     linearize,
     pooling_map,
     recorded,
-    stream_names,
+    stacks_of,
     walk,
 )
 from model.config.section import ConfigError
+from model.inference.translation import AttentionMaps
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
-from model.trace import IfPresent, hook_name
+from model.trace import hook_name
 
-__all__ = ["Influence", "influence", "influence_names", "nearness_shares"]
+__all__ = ["Influence", "influence", "nearness_shares"]
 
 MAX_PRODUCTS = 1 << 35  # multiplications for one text, about five seconds on one core
 MAX_VECTORS = 1 << 20  # numbers in the vectors that are computed at once, 4 MB: they stay in the processor's cache
 
 ROUNDING = 1e-4  # of the largest number in a layer
-
-AttentionMaps = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,27 +66,18 @@ class Influence:
         return (self.source if self.source.size else self.target[:, : prompt_length + 1]).sum(axis=1)
 
 
-def influence_names(stack: Stack) -> tuple[str, ...]:
-    """The hook points that `influence` reads."""
-    blocks = (block for block in stack.blocks if block.kind is not None)
-    return *stream_names(stack), *(IfPresent(hook_name(block.kind or "", block.layer, "values")) for block in blocks)
-
-
 @torch.inference_mode()
-def influence(model: Reads, maps: AttentionMaps, recording: Recorded) -> Influence:
+def influence(text: Followed) -> Influence:
     """Follow each position back to the tokens that the model read.
-
-    Args:
-        model: A model that describes its blocks; it does not run.
-        maps: Kind → attention weights of the text, (L, H, queries, keys).
-        recording: Of `influence_names` of its stacks.
 
     Raises:
         ConfigError: the model's blocks are not known, it is read-only, or the text is too long.
     """
+    model, maps = text.model, text.maps
     require_attention_steps(model)
+    stacks_of(model)
     require_short(model, maps)
-    agreement = Agreement()
+    recording, agreement = text.recording, Agreement()
     encoder, pooled = np.zeros((0, 0)), None
     if "encoder" in maps:
         encoder, pooled = encoder_shares(model, maps, recording, agreement)

@@ -9,16 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.availability import NO_OUTPUT, require_translation
-from model.analysis.streams import Recorded
+from model.analysis.availability import nothing_predicted, require_translation
+from model.analysis.followed import Followed
 from model.checkpoints.checkpoint import Checkpoint
-from model.config.section import ConfigError
 from model.inference.outcomes import Outcome
 from model.inference.tokens import Candidate
 from model.inference.translate import record_translation, translate
-from model.network.protocols import Reads
 from model.network.residual_stream import Matrix, Stack, read_out
-from model.text.encoding import Tokenizer
 
 __all__ = ["EarlyReading", "Lens", "decoder_lens", "logit_lens", "logits_of"]
 
@@ -50,31 +47,28 @@ class EarlyReading:
 
 
 @torch.inference_mode()
-def logit_lens(model: Reads, tokenizer: Tokenizer, outcomes: Sequence[Outcome], recording: Recorded) -> Lens:
+def logit_lens(text: Followed, positions: Sequence[int] | None = None) -> Lens:
     """Read the state after each layer as if it were the last one, through the last norm (nostalgebraist 2020).
 
     Each position has read the tokens that the whole model wrote before it. The states of a classifier are pooled.
 
     Args:
-        model: A model that describes its blocks; it does not run.
-        tokenizer: Of the tokens that it predicts.
-        outcomes: All outcomes of a run, or some. Each costs a product with the output matrix per layer.
-        recording: Of the streams of the stack that predicts.
+        text: A run.
+        positions: The positions that are read; all by default. Each costs a product with the output matrix per layer.
 
     Raises:
         ConfigError: the model's blocks are not known, or it predicts nothing in this text.
     """
-    stack = model.stack(outcomes[0].stack if outcomes else "encoder")
-    if not stack.readout:
-        raise ConfigError(NO_OUTPUT)
-    if not outcomes:
-        raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
-    layers = [predictions(stack, torch.tensor(recording.array(name)), outcomes) for name in stack.streams]
+    outcomes = [one for one in text.result.outcomes if positions is None or one.position in positions]
+    if not text.result.outcomes:
+        raise nothing_predicted(text.checkpoint.config)
+    stack = text.model.stack(outcomes[0].stack)
+    layers = [predictions(stack, torch.tensor(text.recording.array(name)), outcomes) for name in stack.streams]
     # The model did not choose a fixed token, so it has no probability of its own.
     chosen = slice(int(outcomes[0].fixed), None)
     models = np.array([one.probability for one in columns_of(outcomes)])
     return Lens(
-        tokens=tuple(outcomes[0].names(tokenizer, ids.tolist()) for ids, *_ in layers),
+        tokens=tuple(outcomes[0].names(text.checkpoint.tokenizers.target, ids.tolist()) for ids, *_ in layers),
         probabilities=np.stack([highest.numpy() for _, highest, _ in layers]),
         own=np.stack([own.numpy() for *_, own in layers]),
         positions=tuple(one.position for one in outcomes if one.position is not None),

@@ -1,7 +1,8 @@
-"""What each mistake of `mask_mistakes` does to a padded batch: what leaks, what changes, and what the model writes.
+"""Mistakes with masks that real programs contained, and what each does to a padded batch.
 
-A search with a key/value cache needs no causal mask and would not show half of the mistakes. So here every step reads
-its whole prefix again.
+They are edits at the hook points around the softmax, so the model never changes. Each works for all kinds of attention
+that a model has. A search with a key/value cache needs no causal mask and would not show half of the mistakes. So here
+every step reads its whole prefix again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_masks
-from model.analysis.mask_mistakes import BUGS, Edits
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.decoder_state import length_limit, without_padding
@@ -23,13 +23,125 @@ from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.rules import TextRules
 from model.text.vocab import Specials
-from model.trace import Trace, hook_name, tracing
+from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 
-__all__ = ["BugReport", "bug_weights", "mask_bug"]
+__all__ = ["BUGS", "BugReport", "bug_weights", "bugs_of", "mask_bug"]
 
 FloatArray = NDArray[np.float32]
+Edits = dict[str, Edit]
+LARGE_NEGATIVE = -1e9  # many programs use it instead of minus infinity, to avoid NaN
 CONTINUED = 10  # tokens that a language model writes after each text; fewer if the model is large
 MOST_WORK = 1e12  # parameters × tokens of the passes for a continuation: about ten seconds on two cores
+
+
+def replace_mask(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edits:
+    """Edits that mask the scores in another way.
+
+    Args:
+        attention: A pattern for the names of attention modules, such as `decoder.*.cross_attention`.
+        change: From the scores and the correct mask, both (B, H, T, S), to the masked scores. The mask is True where a
+            query may not attend.
+    """
+    latest: list[Tensor] = []
+
+    def keep(scores: Tensor) -> Tensor:
+        latest[:] = [scores]
+        return scores
+
+    def mask(masked_scores: Tensor) -> Tensor:
+        # The mask of an attention module comes right after its scores, so the latest scores belong to it.
+        return change(latest[0], masked_scores == float("-inf"))
+
+    return {IfPresent(f"{attention}.scores"): keep, IfPresent(f"{attention}.masked_scores"): mask}
+
+
+def structure(masked: Tensor) -> Tensor:
+    """The part of a mask that comes from positions, (1, H, T, S): a causal mask, or a window.
+
+    The longest sentence of a batch has no padding. So a cell that is masked in all sentences is not masked for padding.
+    """
+    return masked.all(dim=0, keepdim=True)
+
+
+def padded_keys(masked: Tensor) -> Tensor:
+    """True where the key is padding, (B, H, 1, S): no query may attend to it."""
+    return masked.all(dim=-2, keepdim=True)
+
+
+def tiny_fill() -> Edits:
+    """Masked scores become 1e-12 instead of minus infinity."""
+    return replace_mask("*", lambda scores, masked: scores.masked_fill(masked, 1e-12))
+
+
+def inverted_causal() -> Edits:
+    """The decoder attends to later tokens instead of earlier ones."""
+
+    def change(scores: Tensor, masked: Tensor) -> Tensor:
+        past = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril(-1)
+        return scores.masked_fill(past | padded_keys(masked), LARGE_NEGATIVE)
+
+    return replace_mask("decoder.*.self_attention", change)
+
+
+def after_softmax() -> Edits:
+    """The mask is applied to the weights, after the softmax."""
+    latest: list[Tensor] = []
+
+    def change(scores: Tensor, masked: Tensor) -> Tensor:
+        latest[:] = [masked]
+        return scores
+
+    return replace_mask("*", change) | {"*.weights": lambda weights: weights.masked_fill(latest[0], 0.0)}
+
+
+def no_padding() -> Edits:
+    """Only the causal mask or the window is applied; padding is not masked."""
+    return replace_mask("*", lambda scores, masked: scores.masked_fill(structure(masked), float("-inf")))
+
+
+def on_queries() -> Edits:
+    """The padding mask covers rows instead of columns."""
+    padded_queries: list[Tensor] = []  # of the target, (B, H, T, 1); the mask of cross-attention does not contain them
+
+    def own(scores: Tensor, masked: Tensor) -> Tensor:
+        padded_queries[:] = [padded_keys(masked).transpose(-2, -1)]
+        return scores.masked_fill(padded_queries[0] | structure(masked), LARGE_NEGATIVE)
+
+    def cross(scores: Tensor, masked: Tensor) -> Tensor:
+        return scores.masked_fill(padded_queries[0], LARGE_NEGATIVE)
+
+    return (
+        replace_mask("*.self_attention", own)
+        | replace_mask("decoder.*.cross_attention", cross)
+        | replace_mask("pooling.attention", lambda scores, masked: scores)  # its one query is no padding
+    )
+
+
+# Name → a function that makes the edits for one run.
+BUGS: Mapping[str, Callable[[], Edits]] = {
+    "fill": tiny_fill,
+    "inverted": inverted_causal,
+    "after": after_softmax,
+    "padding": no_padding,
+    "queries": on_queries,
+}
+
+
+def bugs_of(checkpoint: Loaded, side: Side | None = None) -> tuple[str, ...]:
+    """The mistakes of `BUGS` that a program with this model can contain and that change something.
+
+    Without a decoder there is no causal mask. Where a language model has its padding on the right, the causal mask
+    excludes it already.
+
+    Args:
+        checkpoint: Its model has masks.
+        side: Where a language model gets its padding; by default where its tokenizer pads.
+    """
+    model = checkpoint.model
+    without = set() if "decoder" in model.config.kinds else {"inverted"}
+    if isinstance(model, ReadsBatches) and (side or model.padding.side) == "right":
+        without |= {"padding", "queries"}
+    return tuple(name for name in BUGS if name not in without)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +161,7 @@ class BugReport:
 
 
 @torch.inference_mode()
-def mask_bug(checkpoint: Loaded, texts: tuple[str, ...], name: str = "", *, side: Side | None = None) -> BugReport:
+def mask_bug(checkpoint: Loaded, texts: tuple[str, ...], name: str = "", side: Side | None = None) -> BugReport:
     """Run texts as one padded batch with one of the `BUGS`.
 
     Args:
@@ -126,8 +238,10 @@ def effect_of_future(
 
 
 @torch.inference_mode()
-def bug_weights(checkpoint: Loaded, batch: PaddedBatch, name: str, kind: str, layer: int) -> FloatArray:
-    """The weights of one attention layer with a mistake, (B, H, T, S).
+def bug_weights(
+    checkpoint: Loaded, batch: PaddedBatch, name: str, kind: str, layer: int, row: int | None = None
+) -> FloatArray:
+    """The weights of one attention layer with a mistake, (B, H, T, S), or (H, T, S) of one text.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
@@ -135,12 +249,14 @@ def bug_weights(checkpoint: Loaded, batch: PaddedBatch, name: str, kind: str, la
         name: Of the mistake; "" for correct masks.
         kind: One of the model's kinds.
         layer: Counted from 0.
+        row: Of one text; all by default.
     """
     model = require_masks(checkpoint)
     point = hook_name(kind, layer, "weights")
     with tracing(record=(point,), edits=make_edits_of(name)()) as trace:
         batch_logits(model, ids_of(model, batch))
-    return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
+    weights = np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
+    return weights if row is None else weights[row]
 
 
 def with_other_ends(read: Tensor, real: Tensor, specials: Specials) -> Tensor:

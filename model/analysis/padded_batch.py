@@ -13,12 +13,12 @@ from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Loaded
 from model.inference.padded_pass import PaddedIds, Side, batch_logits, encode_texts, pad_ids
 from model.inference.tokens import labelled, parts_of
-from model.network.protocols import Reads
+from model.network.protocols import Reads, ReadsBatches
 from model.text.encoding import Tokenizer
 from model.text.pair import Text
 from model.trace import hook_name, tracing
 
-__all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch"]
+__all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch", "usual_side"]
 
 STAGES = ("scores", "masked_scores", "weights")
 FloatArray = NDArray[np.float32]
@@ -53,7 +53,12 @@ class PaddedBatch:
         return np.asarray(self.allowed[kind][layer, int(real.sum(axis=1).argmax())])
 
 
-def padded_batch(checkpoint: Loaded, texts: Sequence[Text], *, side: Side | None = None) -> PaddedBatch:
+def usual_side(checkpoint: Loaded) -> Side | None:
+    """Where the tokenizer of a language model pads; None of other models, which have their padding on the right."""
+    return checkpoint.model.padding.side if isinstance(checkpoint.model, ReadsBatches) else None
+
+
+def padded_batch(checkpoint: Loaded, texts: Sequence[Text], side: Side | None = None) -> PaddedBatch:
     """Combine a few texts in one padded batch, and run it.
 
     Args:
@@ -126,7 +131,9 @@ def ids_of(model: Reads, batch: PaddedBatch) -> PaddedIds:
 
 
 @torch.inference_mode()
-def layer_stages(checkpoint: Loaded, batch: PaddedBatch, kind: str, layer: int) -> dict[str, FloatArray]:
+def layer_stages(
+    checkpoint: Loaded, batch: PaddedBatch, kind: str, layer: int, row: int | None = None
+) -> dict[str, FloatArray]:
     """Run the batch, and keep the scores of one attention layer before the mask, after it and after the softmax.
 
     Args:
@@ -134,12 +141,14 @@ def layer_stages(checkpoint: Loaded, batch: PaddedBatch, kind: str, layer: int) 
         batch: From `padded_batch` with the same checkpoint.
         kind: One of the model's kinds.
         layer: Counted from 0.
+        row: Of one text; all by default.
 
     Returns:
-        Stage → (B, H, T, S), for each of the `STAGES`.
+        Stage → (B, H, T, S), or (H, T, S) of one text, for each of the `STAGES`.
     """
     model = require_masks(checkpoint)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:
         batch_logits(model, ids_of(model, batch))
-    return {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}
+    scores = {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}
+    return scores if row is None else {stage: found[row] for stage, found in scores.items()}

@@ -8,7 +8,7 @@ difference of two logits as its measure.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import nothing_predicted, require_attention_steps
-from model.analysis.importance import all_heads
+from model.analysis.importance import Report, all_heads
+from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.one_pass import pass_over
-from model.inference.padding import padded_for
-from model.inference.run import AnyCheckpoint, Run, compute, record_run
+from model.inference.run import Run, compute, record_run
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import Reads, Writes
@@ -65,7 +65,7 @@ class PatchingEffects:
     positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
 
-def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) -> Contrast | None:
+def contrast(checkpoint: Loaded, theirs: Translation, ours: Translation) -> Contrast | None:
     """Find the first outcome in which two runs differ.
 
     Args:
@@ -122,11 +122,7 @@ def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) 
 
 @torch.inference_mode()
 def patch_every_head(
-    checkpoint: AnyCheckpoint,
-    donor: Text,
-    text: Text,
-    *,
-    report: Callable[[int, int], object] = lambda done, runs: None,
+    checkpoint: Loaded, donor: Text, text: Text, *, report: Report = lambda done, runs: None
 ) -> PatchingEffects | None:
     """Patch each head of the run over one text with its output in the run over another.
 
@@ -148,32 +144,21 @@ def patch_every_head(
     found = contrast(checkpoint, compute(checkpoint, Run(text=donor)), compute(checkpoint, Run(text=text)))
     if found is None:
         return None
-    model = checkpoint.model
-    comparison = Comparison(model, found)
+    config, comparison = checkpoint.model.config, Comparison(checkpoint.model, found)
     patches = comparison.patches()
-    effects: dict[Patch, float] = {}
+    grids = {
+        kind: np.full((config.num_layers(kind), config.num_heads, found.num_positions[kind] + 1), np.nan, np.float32)
+        for kind in config.kinds
+    }  # the last column: every position
     for start in range(0, len(patches), BATCH_ROWS):
         report(start, len(patches))
         batch = patches[start : start + BATCH_ROWS]
-        effects |= dict(zip(batch, comparison.effects(batch), strict=True))
-    config = model.config
-
-    def grid(kind: str, positions: Sequence[int | None]) -> FloatArray:
-        return np.array(
-            [
-                [
-                    [effects.get((Head(kind, layer, head), at), np.nan) for at in positions]
-                    for head in range(config.num_heads)
-                ]
-                for layer in range(config.num_layers(kind))
-            ],
-            dtype=np.float32,
-        )
-
+        for (head, at), effect in zip(batch, comparison.effects(batch), strict=True):
+            grids[head.kind][head.layer, head.head, -1 if at is None else at] = effect
     return PatchingEffects(
         position=found.position,
-        heads={kind: grid(kind, [None])[..., 0] for kind in config.kinds},
-        positions={kind: grid(kind, range(found.num_positions[kind])) for kind in config.kinds},
+        heads={kind: grid[..., -1] for kind, grid in grids.items()},
+        positions={kind: grid[..., :-1] for kind, grid in grids.items()},
     )
 
 
@@ -188,9 +173,10 @@ class Comparison:
             found: From `contrast`.
         """
         self.model, self.contrast = model, found
+        self.own, donor = (pass_over(model, *ids) for ids in (found.own, found.donor))
         with tracing(record=("*.head_outputs",)) as self.trace:
-            self.donor_difference = float(self.logit_difference(self.logits(found.donor, 1)))
-        self.own_difference = float(self.logit_difference(self.logits(found.own, 1)))
+            self.donor_difference = float(self.logit_difference(donor(1, encode=True)))
+        self.own_difference = float(self.logit_difference(self.own(1)))
 
     def patches(self) -> list[Patch]:
         """Every head that can be patched, at every position together and at each alone."""
@@ -202,27 +188,17 @@ class Comparison:
         names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in batch}
         edits = {name: patch_rows(self.trace.passes(name)[0][0], cells_at(batch, name)) for name in names}
         with tracing(record=(), edits=edits):
-            differences = self.logit_difference(self.logits(self.contrast.own, len(batch)))
+            differences = self.logit_difference(self.own(len(batch), encode=True))  # each row has its own patch
         for difference in differences.tolist():
             share = (difference - self.own_difference) / (self.donor_difference - self.own_difference)
             yield share if math.isfinite(share) else math.inf  # NaN is a head that was not patched
 
-    def logits(self, ids: Ids, rows: int) -> Tensor:
-        """Logits at the compared position, (B, V) or (B, C), in a batch of equal rows."""
-        if isinstance(self.model, Writes):
-            # Each row has its own patch, in the encoder too. The decoder of a language model reads everything.
-            source = padded_for(self.model, [ids[0] or ids[1][:1]]).expand(rows, -1)
-            memory, mask = self.model.encode(source)
-            read = padded_for(self.model, [ids[1]]).expand(rows, -1)
-            return self.model.decode(read, memory, mask, first=-1)[:, 0]
-        logits = pass_over(self.model, *ids)(rows)
-        assert isinstance(logits, Tensor), "`contrast` requires an outcome"
-        return logits if logits.ndim == 2 else logits[:, self.contrast.position]
-
-    def logit_difference(self, logits: Tensor) -> Tensor:
-        """The logit of the donor's outcome minus that of the own outcome: (B, V) → (B,)."""
+    def logit_difference(self, logits: Tensor | None) -> Tensor:
+        """The logit of the donor's outcome minus that of the own outcome at the compared position: (B, N, V) → (B,)."""
+        assert logits is not None, "`contrast` requires an outcome"
+        place = self.contrast.position if logits.size(1) > 1 else 0
         donor, own = self.contrast.outcomes
-        return logits[:, donor] - logits[:, own]
+        return logits[:, place, donor] - logits[:, place, own]
 
 
 def cells_at(batch: Sequence[Patch], name: str) -> list[tuple[int, int, int | None]]:
@@ -252,7 +228,7 @@ def patch_rows(donor: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> E
     return edit
 
 
-def patch_head(checkpoint: AnyCheckpoint, donor: Text, text: Text, head: Head) -> Translation:
+def patch_head(checkpoint: Loaded, donor: Text, text: Text, head: Head) -> Translation:
     """Run a model over a text while one head is patched, position by position, from the run of the donor.
 
     Positions that the donor's run does not have stay unchanged.

@@ -6,7 +6,7 @@ where another token becomes the most probable, greedy search without the head wr
 also shows where the text would change.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,23 +15,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import nothing_predicted
-from model.analysis.importance import all_heads
-from model.checkpoints.checkpoint import Loaded
+from model.analysis.followed import Followed
+from model.analysis.importance import Report, all_heads, gradient_importance
 from model.decoding.decoder_state import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.one_pass import pass_over
 from model.inference.padding import padded_for
+from model.inference.run import Run, compute
 from model.inference.translation import Translation
-from model.interventions import Head
-from model.network.protocols import Reads, Writes, classifies
+from model.interventions import Head, Intervention
+from model.network.protocols import Writes, classifies
+from model.text.pair import texts_of
 from model.text.rules import TextRules
 from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["SilencingEffects", "require_outcome", "silence_each_head"]
+__all__ = ["Measured", "SilencingEffects", "decisive_heads", "silence_each_head", "silence_rows"]
 
 FloatArray = NDArray[np.float32]
 MAX_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
+MAX_ALONE = 24  # heads tried one by one; less important ones hardly ever change a word
 MAX_LOG_PROBS = 1 << 24  # in one batch, 64 MB: some vocabularies have 250,000 tokens
 
 
@@ -46,52 +49,57 @@ class SilencingEffects:
     positions: Mapping[str, NDArray[np.int64]]  # kind → (L, H), position of the first token that changes; -1: none
 
 
-class MeasuredText:
-    """What a model makes of one text, measured in a batch of equal rows."""
+class Measured:
+    """The outcomes of a run in a batch of equal rows: all tokens after a prompt, all guesses, or the label."""
 
-    length: int  # tokens of one row
-    numbers: int  # log-probabilities of one row
+    def __init__(self, text: Followed) -> None:
+        """Prepare the batches.
 
-    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
+        Args:
+            text: By greedy search with the unchanged model, or read.
+
+        Raises:
+            ConfigError: the model predicts nothing in this text.
+        """
+        self.model, result, specials = text.model, text.result, text.checkpoint.tokenizers.specials
+        first = result.prompt_length or int(result.first_token_fixed)
+        outcomes = [one for one in result.outcomes if (one.position or 0) >= first]
+        if not outcomes:
+            raise nothing_predicted(text.checkpoint.config)
+        source, read, device = text.ids("encoder"), text.ids("decoder"), self.model.device
+        self.run, self.first = pass_over(self.model, source, read, first=first), first
+        self.read = padded_for(self.model, [read])
+        self.places = torch.tensor([one.position or 0 for one in outcomes], device=device)  # (N,)
+        self.ids = torch.tensor([one.id for one in outcomes], device=device)  # (N,)
+        self.banned, self.rules = torch.empty(0, dtype=torch.long, device=device), None
+        if isinstance(self.model, Writes):
+            self.banned = torch.tensor(specials.banned, dtype=torch.long, device=device)
+            self.rules = rules_of_text(self.model, specials, text.result)
+        self.length = len(source or read[:1]) + len(read)  # tokens of one row
+        vocabulary = 1 if classifies(self.model) else self.model.config.target_vocab_size  # type: ignore[attr-defined]
+        self.numbers = len(read or source) * int(vocabulary)  # log-probabilities of one row
+
+    def measure(self, rows: int, *, encode: bool) -> tuple[Tensor, Tensor]:
         """Run a batch of equal rows, with the edits of the active trace.
 
         Args:
             rows: B.
-            kind: The kind of the heads that are edited.
+            encode: The edits change the encoder of a model that writes; without them, it need not run again.
 
         Returns:
-            How likely the outcome is in each row, (B,), in nats; and the first position where another one begins, (B,),
-            or -1.
+            How likely the outcomes are in each row, (B,), in nats; and the first position where another one begins,
+            (B,), or -1.
         """
-        raise NotImplementedError
-
-
-class WrittenText(MeasuredText):
-    """A translation or a continuation."""
-
-    def __init__(self, model: Writes, specials: Specials, translation: Translation) -> None:
-        self.model, self.first = model, translation.prompt_length or int(translation.first_token_fixed)
-        self.source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
-        self.read = padded_for(model, [[token.id for token in translation.read]])
-        self.written = torch.tensor([token.id for token in translation.written[self.first :]], device=model.device)
-        self.banned = torch.tensor(specials.banned, dtype=torch.long, device=model.device)
-        self.rules = rules_of_text(model, specials, translation)
-        self.length = self.source.size(1) + self.read.size(1)
-        self.numbers = self.read.size(1) * model.config.target_vocab_size
-        self.memory = model.encode(self.source)
-
-    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
-        # Heads of the decoder do not change the memory, so it is computed once.
-        memory = self.model.encode(self.source.expand(rows, -1)) if kind == "encoder" else self.memory
-        vectors, mask = (part.expand(rows, *part.shape[1:]) for part in memory)
-        logits = self.model.decode(self.read.expand(rows, -1), vectors, mask, first=self.first).float()
-        log_probs = logits.log_softmax(dim=-1)  # (B, T, V)
-        totals = log_probs.gather(-1, self.written.expand(rows, -1)[..., None]).sum(dim=(1, 2))
-        differs = self.choices(logits) != self.written  # (B, T)
-        return totals, torch.where(differs.any(dim=1), differs.int().argmax(dim=1) + self.first, -1)
+        found = self.run(rows, encode=encode)
+        assert found is not None, "there are outcomes"
+        logits = found[:, self.places - self.first].float()  # (B, N, V)
+        scores = log_odds_of(self.model, logits) if classifies(self.model) else logits.log_softmax(dim=-1)
+        totals = scores.gather(-1, self.ids.expand(rows, -1)[..., None]).sum(dim=(1, 2))
+        differs = self.choices(scores if classifies(self.model) else logits) != self.ids  # (B, N)
+        return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
 
     def choices(self, logits: Tensor) -> Tensor:
-        """The tokens that greedy search chooses after the same earlier tokens: (B, T, V) → (B, T)."""
+        """The outcomes after the same earlier tokens: (B, N, V) → (B, N)."""
         if self.rules:
             read = self.read.expand(len(logits), -1)
             places = enumerate(logits.unbind(dim=1), start=self.first + 1)
@@ -99,101 +107,43 @@ class WrittenText(MeasuredText):
         return logits.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1)
 
 
-def rules_of_text(model: Writes, specials: Specials, translation: Translation) -> TextRules | None:
+def rules_of_text(model: Writes, specials: Specials, result: Translation) -> TextRules | None:
     """The rules that the search of this text obeyed; None if the model has none."""
     if not specials.rules:
         return None
-    prompt, most = translation.prompt_length, model.config.max_length
-    source = [token.id for token in translation.source or translation.read[: prompt + 1]]
+    prompt, most = result.prompt_length, model.config.max_length
+    source = [token.id for token in result.source or result.read[: prompt + 1]]
     limit = length_limit(len(source), most, fewest=specials.fewest)
     if model.task == "continuation":
         limit = prompt + min(specials.new_tokens, most // 2)
     return specials.rules.for_text(source, given=prompt + 1, limit=limit, device=model.device)
 
 
-class ReadText(MeasuredText):
-    """The best guess for each masked token, or the class in log-odds."""
-
-    def __init__(self, model: Reads, translation: Translation) -> None:
-        source = [token.id for token in translation.source]
-        self.model, self.run = model, pass_over(model, source, ())
-        outcomes = [(one.position or 0, one.id) for one in translation.outcomes]
-        self.places, self.ids = (torch.tensor(part, device=model.device) for part in zip(*outcomes, strict=True))
-        self.length = len(source)
-        self.numbers = self.length  # a classifier has few labels
-        if not classifies(model):
-            self.numbers *= int(model.config.target_vocab_size)  # type: ignore[attr-defined]
-
-    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
-        logits = self.run(rows)
-        assert isinstance(logits, Tensor), "there are outcomes"
-        if classifies(self.model):
-            scores = log_odds_of(self.model, logits.float())[:, None]  # (B, 1, C)
-        else:
-            scores = logits[:, self.places].float().log_softmax(dim=-1)  # (B, M, V)
-        totals = scores.gather(-1, self.ids.expand(rows, -1)[..., None]).sum(dim=(1, 2))
-        differs = scores.argmax(dim=-1) != self.ids  # (B, M)
-        return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
-
-
-def require_outcome(checkpoint: Loaded, translation: Translation) -> MeasuredText:
-    """What can be measured in a text.
-
-    Args:
-        checkpoint: Of the model; never changed.
-        translation: By greedy search with the unchanged model, a reading, or a classification as a reading. The tokens
-            of a prompt do not count.
-
-    Raises:
-        ConfigError: the model predicts nothing in this text.
-    """
-    model = checkpoint.model
-    if isinstance(model, Writes):
-        return WrittenText(model, checkpoint.tokenizers.specials, translation)
-    if translation.outcomes:
-        return ReadText(model, translation)
-    raise nothing_predicted(checkpoint.config)
-
-
 @torch.inference_mode()
-def silence_each_head(
-    checkpoint: Loaded,
-    translation: Translation,
-    *,
-    report: Callable[[int, int], object] = lambda done, heads: None,
-) -> SilencingEffects:
+def silence_each_head(text: Followed, *, report: Report = lambda done, heads: None) -> SilencingEffects:
     """Silence one head of a model at a time.
 
     Args:
-        checkpoint: The checkpoint of the translation; never changed.
-        translation: See `require_outcome`.
+        text: See `Measured`.
         report: Called before each batch with the number of heads done and of all heads. An exception ends the work.
 
     Raises:
         ConfigError: the model predicts nothing in this text.
     """
-    model, outcome = checkpoint.model, require_outcome(checkpoint, translation)
-    heads = all_heads(model)
-    before = outcome.measure(1, "decoder")[0]
-    effects: dict[Head, tuple[float, int]] = {}
-    for batch in batches(heads, rows_per_batch(outcome.length, outcome.numbers)):
-        report(len(effects), len(heads))
-        with tracing(record=(), edits=silence_one_per_row(batch)):
-            totals, positions = outcome.measure(len(batch), batch[0].kind)
-        pairs = zip((totals - before).tolist(), positions.tolist(), strict=True)
-        effects |= dict(zip(batch, pairs, strict=True))
-    size = (-1, model.config.num_heads)
-    by_kind = {kind: [effects[head] for head in heads if head.kind == kind] for kind in model.config.kinds}
-    return SilencingEffects(
-        changes={
-            kind: np.array([change for change, _ in pairs], dtype=np.float32).reshape(size)
-            for kind, pairs in by_kind.items()
-        },
-        positions={
-            kind: np.array([position for _, position in pairs], dtype=np.int64).reshape(size)
-            for kind, pairs in by_kind.items()
-        },
-    )
+    measured, config = Measured(text), text.model.config
+    before = measured.measure(1, encode=False)[0]
+    changes = {kind: np.zeros((config.num_layers(kind), config.num_heads), np.float32) for kind in config.kinds}
+    positions = {kind: np.zeros(grid.shape, np.int64) for kind, grid in changes.items()}
+    heads, done = all_heads(text.model), 0
+    for batch in batches(heads, rows_per_batch(measured.length, measured.numbers)):
+        report(done, len(heads))
+        done += len(batch)
+        with tracing(record=(), edits=silence_rows([(head,) for head in batch])):
+            totals, places = measured.measure(len(batch), encode=batch[0].kind == "encoder")
+        for head, change, place in zip(batch, (totals - before).tolist(), places.tolist(), strict=True):
+            changes[head.kind][head.layer, head.head] = change
+            positions[head.kind][head.layer, head.head] = place
+    return SilencingEffects(changes=changes, positions=positions)
 
 
 def rows_per_batch(length: int, numbers: int) -> int:
@@ -208,12 +158,13 @@ def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:
     return [part[start : start + size] for part in (encoder, decoder) for start in range(0, len(part), size)]
 
 
-def silence_one_per_row(heads: Sequence[Head]) -> dict[str, Edit]:
-    """Edits for a batch with one row per head: row i runs without head i."""
+def silence_rows(groups: Sequence[Sequence[Head]]) -> dict[str, Edit]:
+    """Edits for a batch with one row per group: row i runs without the heads of group i."""
     cells: dict[str, list[tuple[int, int]]] = {}
-    for row, head in enumerate(heads):
-        for stage in ("weights", "head_outputs"):  # 0 times a value that is not a number is not 0
-            cells.setdefault(hook_name(head.kind, head.layer, stage), []).append((row, head.head))
+    for row, heads in enumerate(groups):
+        for head in heads:
+            for stage in ("weights", "head_outputs"):  # 0 times a value that is not a number is not 0
+                cells.setdefault(hook_name(head.kind, head.layer, stage), []).append((row, head.head))
     return {name: silence_cells(pairs) for name, pairs in cells.items()}
 
 
@@ -227,3 +178,35 @@ def silence_cells(cells: Sequence[tuple[int, int]]) -> Edit:
         return silenced
 
     return edit
+
+
+def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) -> frozenset[Head]:
+    """Find one head, or a group without a superfluous head, whose removal changes the text of the result.
+
+    Heads are tried one by one, then 2, 4, 8 … together, in the order of their importance by gradients.
+
+    Args:
+        text: A run of the unchanged model.
+        report: Called before each run with the number of runs done and an estimate of all. An exception ends the work.
+
+    Raises:
+        ConfigError: the model only reads.
+    """
+    importance = gradient_importance(text.checkpoint, (texts_of(text.run.text),))
+    heads = sorted(all_heads(text.model), key=lambda head: -importance[head.kind][0, head.layer, head.head])
+    alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
+    together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
+    done, runs = 0, len(alone) + len(together) + len(heads)
+
+    def changes(silenced: frozenset[Head]) -> bool:
+        nonlocal done
+        report(done, runs)
+        done += 1
+        run = Run(text=text.run.text, changes=Intervention(ablated=silenced))
+        return compute(text.checkpoint, run).text != text.result.text
+
+    silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
+    for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced
+        if len(silenced) > 1 and changes(silenced - {head}):
+            silenced -= {head}
+    return silenced

@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from model.analysis.followed import Followed
+from model.config.kinds import KINDS
+
 __all__ = [
     "METRICS",
     "cosine_similarity",
@@ -13,6 +16,7 @@ __all__ = [
     "head_metrics",
     "mean_over_queries",
     "merge_tokens",
+    "metrics_of_run",
     "moved_weight",
     "rank_agreement",
     "rollout",
@@ -178,6 +182,14 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
         "same": share(0),
         "next": share(1),
         "end": known(maps[..., special_key]),
+    }
+
+
+def metrics_of_run(text: Followed) -> dict[str, dict[str, FloatArray]]:
+    """Kind → `head_metrics` of the maps of a run."""
+    return {
+        kind: head_metrics(maps, aligned=KINDS[kind].aligned, special_key=0 if kind == "decoder" else -1)
+        for kind, maps in text.maps.items()
     }
 
 

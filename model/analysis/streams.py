@@ -16,6 +16,7 @@ from torch import Tensor
 from model.config.kinds import KINDS
 from model.network.protocols import Reads
 from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
+from model.trace import IfPresent, hook_name
 
 __all__ = [
     "FloatArray",
@@ -30,6 +31,7 @@ __all__ = [
     "recorded",
     "stacks_of",
     "stream_names",
+    "to_double",
     "walk",
 ]
 
@@ -203,10 +205,16 @@ def stacks_of(model: Reads) -> tuple[Stack, ...]:
 
 
 def stream_names(stack: Stack) -> tuple[str, ...]:
-    """The hook points of the embedding, of the stream, and of what each block adds."""
+    """The hook points of the embedding, of the stream, of what each block adds, and of the heads."""
     pooling = () if stack.attention_pooling is None else (stack.attention_pooling.weights,)
     added = (block.added for block in stack.blocks)
-    return tuple(dict.fromkeys((stack.token_vectors, stack.embedding, *stack.streams, *added, *pooling)))
+    heads = (
+        IfPresent(hook_name(block.kind, block.layer, stage))
+        for block in stack.blocks
+        if block.kind is not None
+        for stage in ("values", "head_outputs")
+    )
+    return tuple(dict.fromkeys((stack.token_vectors, stack.embedding, *stack.streams, *added, *pooling, *heads)))
 
 
 def recorded(recording: Recorded, name: str) -> Tensor:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_attention_steps
-from model.analysis.station import Followed
+from model.analysis.followed import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.one_pass import pass_over
@@ -71,9 +71,6 @@ class LastLayerReached(Exception):  # noqa: N818 - not an error
 def value_zeroing(text: Followed) -> Zeroing:
     """Zero the value of one token at a time in each layer. The model runs again; it never changes.
 
-    Args:
-        text: A recorded text, with the streams of the decoder, or of the encoder in a model that only reads.
-
     Raises:
         ConfigError: the model's blocks are not known, it is read-only, or the text is too long.
     """
@@ -100,7 +97,7 @@ class Experiment:
         streams = (text.recording.array(name) for name in stack.streams[1:])
         self.streams = [torch.tensor(stream, device=text.model.device) for stream in streams]  # (T, D)
         self.length, self.width = self.streams[0].shape
-        self.run_rows = pass_over(text.model, text.ids.get("encoder", ()), text.ids.get("decoder", ()))
+        self.run_rows = pass_over(text.model, text.ids("encoder"), text.ids("decoder"))
 
     def run(self, rows: int, edits: dict[str, Edit], watch: Callable[[int, Tensor, Tensor], None]) -> None:
         """Run over a batch of equal rows. After each layer, `watch` sees the changed and the recorded stream.
@@ -130,7 +127,7 @@ class Experiment:
 
     def distances(self, kind: str) -> FloatArray:
         """How far the output of each layer moves without the value of each key: 1 − cosine, (L, T, keys)."""
-        keys, rows = self.keys(kind), self.rows_per_batch(kind)
+        keys, rows = len(self.text.keys(kind)), self.rows_per_batch(kind)
         found = np.zeros((len(self.streams), self.length, keys), dtype=np.float32)
 
         def measure(layer: int, stream: Tensor, own: Tensor) -> None:
@@ -142,13 +139,9 @@ class Experiment:
             self.run(count, {hook_name(kind, "*", "values"): without_each(first)}, measure)
         return found
 
-    def keys(self, kind: str) -> int:
-        """How many tokens a kind of attention attends to."""
-        return len(self.text.keys[kind])
-
     def rows_per_batch(self, kind: str) -> int:
         """How many copies of the text fit into one batch, at least one."""
-        longest = max(self.length, self.keys(kind))
+        longest = max(self.length, len(self.text.keys(kind)))
         width = max(4 * self.width, self.text.model.config.num_heads * longest)
         return max(1, MAX_TENSOR_SIZE // (longest * width))
 
@@ -158,10 +151,10 @@ class Experiment:
         Raises:
             ConfigError: the passes need more than `MAX_PRODUCTS` multiplications.
         """
-        keys = sum(map(self.keys, kinds))
-        products = keys * self.length * parameters_of_layers(self.text.model)
+        keys = {kind: len(self.text.keys(kind)) for kind in kinds}
+        products = sum(keys.values()) * self.length * parameters_of_layers(self.text.model)
         if products > MAX_PRODUCTS:
-            lengths = {KINDS[kind].keys: self.keys(kind) for kind in kinds}
+            lengths = {KINDS[kind].keys: count for kind, count in keys.items()}
             counted = (
                 Message(
                     "It has {source} source tokens and {target} target tokens.",

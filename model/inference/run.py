@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, Loaded
 from model.config.search import SearchConfig
 from model.inference.classify import record_classification
 from model.inference.searching import GREEDY
@@ -83,7 +83,7 @@ def is_pair(value: object) -> bool:
 
 
 def record_run(
-    checkpoint: AnyCheckpoint,
+    checkpoint: Loaded,
     run: Run,
     *,
     record: Sequence[str] = (),
@@ -108,6 +108,7 @@ def record_run(
     changes = {**run.changes.edits(), **(edits or {})}
     if isinstance(checkpoint, ClassifierCheckpoint):
         return record_classification(checkpoint, run.text, record=record, edits=changes)
+    assert isinstance(checkpoint, Checkpoint)
     return record_translation(
         checkpoint,
         run.text,
@@ -120,7 +121,7 @@ def record_run(
 
 
 def compute(
-    checkpoint: AnyCheckpoint,
+    checkpoint: Loaded,
     run: Run,
     *,
     edits: Mapping[str, Edit] | None = None,

@@ -150,6 +150,10 @@ class Stack:
     embedding_code: Code = ()  # computes `embedding`
     readout_code: Code = ()  # computes the logits
 
+    def blocks_of(self, layer: int) -> list[Block]:
+        """The blocks of one layer."""
+        return [block for block in self.blocks if block.layer == layer]
+
     def enter(self, total: Tensor) -> Tensor:
         """The stream before the first layer, from the sum of the embeddings: (…, E) → (…, D)."""
         normed = total if self.embedding_norm is None else self.embedding_norm(total)

@@ -24,6 +24,7 @@ from model.trace import Edit, hook_name
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.variants import VARIANTS, write_checkpoint
+from tests.model.analysis.follow import follow
 
 SENTENCES = {
     "de": "Ein alter Mann und zwei Kinder spielen im Park.",
@@ -260,7 +261,7 @@ def test_sampling_draws_the_same_tokens_from_the_same_random_numbers(monkeypatch
 
 def test_silencing_each_head_has_the_same_effects() -> None:
     checkpoint, text = loaded("multi30k-en-de"), "Two dogs run."
-    ours = silence_each_head(checkpoint, record_translation(checkpoint, text)[0])
+    ours = silence_each_head(follow(checkpoint, text))
     (effects,) = run_engine(checkpoint.path, [{"job": "silence", "text": text}])
     assert len(effects) == sum(changes.size for changes in ours.changes.values())
     for effect in effects:

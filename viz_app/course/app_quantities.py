@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.analysis.anatomy import value_norms
+from model.analysis.contributions import contributions
+from model.analysis.influence import influence
 from model.analysis.learning import SnapshotResult
-from model.analysis.positions import encoding_properties, rotation, rotation_error
+from model.analysis.lens import logit_lens
+from model.analysis.mask_bugs import mask_bug
+from model.analysis.positions import encoding_properties, rotation, rotation_error, scores_by_distance
+from model.analysis.stations import way_of_token
 from model.checkpoints.checkpoint import CheckpointConfig
 from model.config.paths import CHECKPOINTS
 from model.config.search import SearchConfig
@@ -21,19 +27,9 @@ from viz_app.content.examples import WITH_ATTENTION
 from viz_app.course.expressions import words
 from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities, quantity, sentence, word_at
 from viz_app.course.situation import Situation, run_of, search_of, whole_number
-from viz_app.services.analyses import (
-    contributions_of,
-    early_readings_of,
-    influence_of,
-    lens_of,
-    scores_by_distance_of,
-    stations_of,
-)
-from viz_app.services.head_analyses import value_norms_of
+from viz_app.services.analyses import analysis_of, early_readings_of, position_table
 from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.loading import config_of, parameter_table, translator
-from viz_app.services.padded_batches import bug_of
-from viz_app.services.position_tables import position_table
 from viz_app.services.results import result_of
 from viz_app.services.snapshots import snapshot_result_of
 
@@ -102,20 +98,20 @@ def bleu(_: Situation, name: str) -> list[float]:
 @quantity
 def text_with_bug(situation: Situation, bug: str) -> str:
     """The translation of the sentence that the page shows, in its batch."""
-    return bug_of(situation.key, batch_texts(situation), bug).texts[sentence(situation)]
+    return analysis_of(mask_bug, situation.key, batch_texts(situation), bug).texts[sentence(situation)]
 
 
 @quantity
 def effect_of_future(situation: Situation, bug: str) -> float:
     """By how much an earlier log-probability changes if the last token that the decoder reads is replaced."""
-    found = bug_of(situation.key, batch_texts(situation), bug).effect_of_future
+    found = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).effect_of_future
     return 0.0 if found is None else float(found[sentence(situation)])
 
 
 @quantity
 def leaked_in_batch(situation: Situation, bug: str) -> float:
     """The largest share of the weight on padding, of all sentences."""
-    leaked = bug_of(situation.key, batch_texts(situation), bug).leaked
+    leaked = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).leaked
     return max(float(leaked[kind].max()) for kind in ("encoder", "cross"))
 
 
@@ -144,7 +140,9 @@ def property_figures(situation: Situation) -> dict[str, float]:
 quantities(
     batch_size=lambda situation: len({*batch_texts(situation)}),
     shown_sentence=lambda situation: batch_texts(situation)[sentence(situation)],
-    scores_by_distance=lambda situation: scores_by_distance_of(situation.key, 0, REACH)[0],  # (2 · reach + 1,)
+    scores_by_distance=lambda situation: analysis_of(scores_by_distance, situation.key, 0, REACH)[
+        0
+    ],  # (2 · reach + 1,)
 )
 
 
@@ -161,7 +159,9 @@ def followed(situation: Situation) -> dict[str, Any]:
     translation = result_of(situation.key, run)
     read = translation.source if stack == "encoder" else translation.read
     place = min(whole_number(situation, "station_place", 2), len(read)) - 1
-    stations = stations_of(situation.key, run, stack, whole_number(situation, "station_layer", 3) - 1, place)[0]
+    stations = analysis_of(
+        way_of_token, situation.key, run, stack, whole_number(situation, "station_layer", 3) - 1, place
+    )[0]
     attended = next(number for number, station in enumerate(stations) if station.name == "Self-attention")
     steps = {step.name: step.numbers[0] for station in reversed(stations) for step in reversed(station.steps)}
     vectors = {"old": stations[attended - 1], "added": stations[attended], "forward": stations[-2]}
@@ -184,7 +184,7 @@ def normed(_: Situation, vector: Array) -> Array:
 def first_readings(situation: Situation) -> dict[str, int]:
     """How often the lens reads, before the first layer, the token that was read, the written one, and neither."""
     run = run_of(situation)
-    translation, lens = result_of(situation.key, run), lens_of(situation.key, run)
+    translation, lens = result_of(situation.key, run), analysis_of(logit_lens, situation.key, run)
     sides = {"read": translation.read, "written": translation.written}
     counts = {
         name: sum(token == tokens[place].text for token, place in zip(lens.tokens[0], lens.positions, strict=True))
@@ -196,7 +196,7 @@ def first_readings(situation: Situation) -> dict[str, int]:
 @quantity
 def own_probabilities(situation: Situation) -> list[Array]:
     """After each layer, the probabilities that the lens gives to the tokens that were written."""
-    return list(lens_of(situation.key, run_of(situation)).own)
+    return list(analysis_of(logit_lens, situation.key, run_of(situation)).own)
 
 
 @quantity
@@ -215,7 +215,7 @@ def parts_of(situation: Situation) -> tuple[dict[str, float], dict[str, Any]]:
     rivals = {one.id: one.token for one in word.candidates if one.id != word.id}
     rival = whole_number(situation, "rival", -1)
     rival = rival if rival in rivals else next(iter(rivals))
-    found = contributions_of(situation.key, run, place, rival)
+    found = analysis_of(contributions, situation.key, run, place, rival)
     parts = {kind: float(heads.sum()) for kind, heads in found.heads.items()}
     parts["forward"] = float(found.feed_forward.sum())
     return parts, {"word": word.text, "rival": rivals[rival], "total": found.difference}
@@ -243,7 +243,7 @@ def from_source(situation: Situation, text: str) -> dict[str, list[Any]]:
     written = result_of(situation.key, run).written
     return {
         "tokens": [token.text for token in written],
-        "shares": influence_of(situation.key, run).given().tolist(),
+        "shares": analysis_of(influence, situation.key, run).given().tolist(),
     }
 
 
@@ -251,7 +251,7 @@ def from_source(situation: Situation, text: str) -> dict[str, list[Any]]:
 def end_shares(situation: Situation) -> dict[str, float]:
     """The share of `</s>` in cross-attention: in the weights, and in the weights times the norms of the values."""
     weights = result_of(situation.key, Run(text=situation.text)).maps["cross"]  # (L, H, T, S)
-    scaled = weights * value_norms_of(situation.key, Run(text=situation.text))["cross"][:, :, None]
+    scaled = weights * analysis_of(value_norms, situation.key, Run(text=situation.text))["cross"][:, :, None]
     return {
         "by_weight": float(weights[..., -1].mean()),
         "by_norm": float((scaled[..., -1] / scaled.sum(axis=-1)).mean()),

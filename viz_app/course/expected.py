@@ -10,8 +10,8 @@ from viz_app.course.lesson import Answer, Lesson, Number, OneOf, OneToken, Step,
 from viz_app.course.situation import Situation
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import RESULTS
+from viz_app.services.analyses import Work, kept_job
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.long_analyses import Work, kept_job
 from viz_app.session.choice_forms import read_texts
 
 __all__ = ["Expected", "Judged", "expected_answers", "expected_work", "known_answers", "opening"]

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.anatomy import Anatomy, derive
-from model.analysis.importance import all_heads
+from model.analysis.anatomy import Anatomy, anatomy, derive
+from model.analysis.anatomy import value_norms as norms_of_values
+from model.analysis.importance import all_heads, gradient_importance
+from model.analysis.mask_bugs import mask_bug
+from model.analysis.padded_batch import padded_batch
 from model.analysis.positions import wavelengths as waves_of
-from model.analysis.statistics import cosine_similarity, entropy, rank_agreement
+from model.analysis.silencing import silence_each_head
+from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
 from model.inference.run import Run
 from model.inference.tokens import Token
 from model.inference.translation import Translation
@@ -21,12 +25,9 @@ from model.text.byte_pair import CONTINUES
 from viz_app.content.examples import BATCHES
 from viz_app.course.expressions import words
 from viz_app.course.situation import Situation, whole_number
-from viz_app.services.analyses import head_effects_of
-from viz_app.services.head_analyses import anatomy_of, gradient_importance_of, head_metrics_of, value_norms_of
+from viz_app.services.analyses import analysis_of, position_table
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, loaded
-from viz_app.services.padded_batches import batch_of, bug_of
-from viz_app.services.position_tables import position_table
 from viz_app.services.results import log_prob_of, result_of
 
 __all__ = [
@@ -157,7 +158,7 @@ def jump_back(situation: Situation) -> list[int] | None:
 @quantity
 def changing_heads(situation: Situation) -> list[Head]:
     """The heads that change the translation, if each is silenced alone."""
-    found = head_effects_of(situation.key, situation.text).positions
+    found = analysis_of(silence_each_head, situation.key, Run(text=situation.text)).positions
     return [Head(kind, *map(int, place)) for kind, at in found.items() for place in np.argwhere(at >= 0)]
 
 
@@ -190,7 +191,7 @@ def place_of(_: Situation, head: Head) -> dict[str, int]:
 @quantity
 def shares_of(situation: Situation, head: Head) -> dict[str, float]:
     """The mean weight of a head on the token before, on the same and on the next token, and on the end."""
-    metrics = head_metrics_of(situation.key, Run(text=situation.text))[head.kind]
+    metrics = analysis_of(metrics_of_run, situation.key, Run(text=situation.text))[head.kind]
     names = ("previous", "same", "next", "end")
     return {name: float(np.nanmean(metrics[name][head.layer, head.head])) for name in names}
 
@@ -215,12 +216,13 @@ def largest_weights(key: CheckpointKey, text: str) -> FloatArray:
 
 def head_effects(key: CheckpointKey, text: str) -> FloatArray:
     """By how much the log-probability of the translation changes when each head is silenced, in nats."""
-    return np.abs(joined_kinds(head_effects_of(key, text).changes))
+    return np.abs(joined_kinds(analysis_of(silence_each_head, key, Run(text=text)).changes))
 
 
 def head_gradients(key: CheckpointKey, text: str) -> FloatArray:
     """What the gradient predicts for each head, see `gradient_importance`."""
-    return joined_kinds({kind: found[0] for kind, found in gradient_importance_of(key, ((text, ""),)).items()})
+    found = analysis_of(gradient_importance, key, ((text, ""),))
+    return joined_kinds({kind: one[0] for kind, one in found.items()})
 
 
 @quantity
@@ -238,7 +240,8 @@ def row_parts(situation: Situation) -> tuple[Head, int, Translation, Anatomy]:
     """The head and the query that the page Inside takes apart by its own defaults, the run, and the vectors."""
     kind = situation.choices.get("kind", "cross")
     layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
-    translation, parts = anatomy_of(situation.key, forced_run(situation), kind, layer)
+    translation = result_of(situation.key, forced_run(situation))
+    parts = analysis_of(anatomy, situation.key, forced_run(situation), kind, layer)
     query = min(whole_number(situation, "query", 2), len(translation.tokens_of(kind)[0]) - 1)
     return Head(kind, layer, whole_number(situation, "head", 1) - 1), query, translation, parts
 
@@ -286,7 +289,7 @@ def row_at_temperature(situation: Situation, temperature: float) -> FloatArray:
 def value_norms(situation: Situation) -> FloatArray:
     """The length of each value of the head after the output projection."""
     head, _, _, _ = row_parts(situation)
-    return value_norms_of(situation.key, forced_run(situation))[head.kind][head.layer, head.head]
+    return analysis_of(norms_of_values, situation.key, forced_run(situation))[head.kind][head.layer, head.head]
 
 
 @quantity
@@ -296,7 +299,7 @@ def entropies(situation: Situation) -> list[float]:
     model = config_of(situation.key).model
     for kind in model.kinds:
         for layer in range(model.num_layers(kind)):
-            _, parts = anatomy_of(situation.key, forced_run(situation), kind, layer)
+            parts = analysis_of(anatomy, situation.key, forced_run(situation), kind, layer)
             heads, queries = parts.queries.shape[:2]
             for scale, rows in zip((True, False), found, strict=True):
                 weights = [derive(parts, h, q, scale=scale).weights for h in range(heads) for q in range(queries)]
@@ -327,7 +330,7 @@ def sentence(situation: Situation) -> int:
 @quantity
 def leaks(situation: Situation, bug: str = "") -> dict[str, float]:
     """Kind → the share of the weight of this sentence on masked keys, with a mistake in the masks."""
-    found = bug_of(situation.key, batch_texts(situation), bug).leaked
+    found = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).leaked
     return {kind: float(shares[sentence(situation)]) for kind, shares in found.items()}
 
 
@@ -352,5 +355,7 @@ def changes_by_step(situation: Situation) -> list[float]:
 
 quantities(
     sentence=sentence,
-    lengths=lambda situation: batch_of(situation.key, batch_texts(situation)).source_real.sum(axis=1).tolist(),
+    lengths=lambda situation: (
+        analysis_of(padded_batch, situation.key, batch_texts(situation)).source_real.sum(axis=1).tolist()
+    ),
 )

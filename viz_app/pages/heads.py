@@ -11,7 +11,7 @@ from viz_app.sections.heads.ablation_board import ablation_board
 from viz_app.sections.heads.head_measures import head_importance, head_roles, sentence_set, word_alignment
 from viz_app.sections.heads.head_patching import head_patching
 from viz_app.sections.heads.intervention_choice import require_receiver, require_run_or_review
-from viz_app.services import head_analyses, listing
+from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import tabs
@@ -28,7 +28,7 @@ TABS = {
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), also=("continuation", "reading", "classification")
 )
-read_only = plain(worded(head_analyses.why_read_only(key)))
+read_only = plain(worded(analyses.why_read_only(key)))
 board, roles, importance, alignment, patching = tabs({name: t(label) for name, label in TABS.items()}, "heads_tab")
 if board.open:
     with board:

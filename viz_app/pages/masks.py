@@ -2,11 +2,13 @@
 
 import streamlit as st
 
+from model.analysis.padded_batch import padded_batch
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.correct_masks import ask_for_sentences, correct_masks, padded_sentence, pick_row, pick_side
-from viz_app.services import analyses, listing, padded_batches
+from viz_app.services import analyses, listing
+from viz_app.services.analyses import analysis_of
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
@@ -39,7 +41,7 @@ add_fact(t("Sentences"), " / ".join(sentences))
 if config.task == "translation":
     note_greedy_search()
 side = pick_side(key)
-batch = padded_batches.batch_of(key, sentences, side)
+batch = analysis_of(padded_batch, key, sentences, side)
 with row_column:
     row = pick_row(batch)
 sentence = padded_sentence(key, sentences, batch, row, side)

@@ -29,7 +29,7 @@ from viz_app.figures.scales import marked
 from viz_app.figures.shared_axes import shared_axes
 from viz_app.figures.training import curves
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import head_analyses, loading, results
+from viz_app.services import analyses, loading, results
 from viz_app.services.attention_view import AttentionView, select_head, view
 from viz_app.services.comparison import Side, as_beside, tokens_of_left_side
 from viz_app.services.listing import CheckpointKey, Listed
@@ -139,7 +139,7 @@ def two_sentences(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
 
 def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
     """The model without and with the changes of the visitor. Without any, a link to the page Heads ends the page."""
-    if read_only := head_analyses.why_read_only(key):
+    if read_only := analyses.why_read_only(key):
         end_page(plain(read_only))
     settle("intervention", Intervention())
     intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))

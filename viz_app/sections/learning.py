@@ -18,7 +18,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.scales import bound_of
-from viz_app.services import long_analyses
+from viz_app.services import analyses
 from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import result_of
@@ -64,9 +64,9 @@ def require_history(key: CheckpointKey, text: str) -> History:
         PageEnded: no snapshot can be loaded, or the visitor stopped the work.
     """
     steps = list(list_snapshots(Path(key.path)))
-    results = long_analyses.snapshot_results_of(key, text, steps)
+    results = analyses.snapshot_results_of(key, text, steps)
     if results is None:
-        subject, work = long_analyses.snapshots_work(key, text, steps)
+        subject, work = analyses.snapshots_work(key, text, steps)
         results = start_and_wait_for(subject, work, lane="snapshots", step=N_("Snapshot {done} of {total}."))
     if results is None:
         end_page()

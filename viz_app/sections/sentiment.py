@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.deletion import Deletion, count_words
+from model.analysis.deletion import Deletion, count_words, delete_each_word
 from model.analysis.statistics import rollout
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
@@ -24,7 +24,8 @@ from viz_app.content.translation import N_, t, tn
 from viz_app.figures.attention import head_map
 from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
-from viz_app.services import analyses, loading, results
+from viz_app.services import loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw, numbers
@@ -206,7 +207,7 @@ def explain_attention(reading: Classification) -> None:
 
 def word_deletion(key: CheckpointKey, run: Run) -> None:
     """Draw how the probability of the class changes without each word."""
-    reading, deletions = results.classification_of(key, run), analyses.deletions_of(key, run)
+    reading, deletions = results.classification_of(key, run), analysis_of(delete_each_word, key, run.text)
     if not deletions:
         st.caption(t("Type two or more words to see which of them decide."))
         return

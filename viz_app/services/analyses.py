@@ -1,64 +1,182 @@
-"""Analyses of one run: layers, words and heads. Each serves models of every task.
+"""Analyses of models and runs. Each is a function of `model/analysis`; the app keeps its results and runs long ones.
 
-Stations and value zeroing compute a layer again, as the model was trained. Where a run changes this layer, their
-differences say so. Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
+    analysis_of(influence, key, run)            # the function gets the run, followed
+    analysis_of(padded_batch, key, texts)       # without a run, it gets the checkpoint first
+
+So a new analysis needs no function here. Results are plain arrays that cannot be changed. They are kept in a memory
+that is bounded in bytes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
 
-from model.analysis.availability import nothing_predicted, require_masks
-from model.analysis.by_distance import score_by_distance
-from model.analysis.contributions import Contributions, contributions
-from model.analysis.deletion import Deletion, delete_each_word
+from model.analysis import positions
+from model.analysis.anatomy import require_mixing
+from model.analysis.availability import require_masks
+from model.analysis.deletion import delete_each_word
+from model.analysis.followed import Followed
 from model.analysis.importance import all_heads
-from model.analysis.influence import Influence, influence
-from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
+from model.analysis.influence import influence
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot
+from model.analysis.lens import EarlyReading, decoder_lens
+from model.analysis.mask_bugs import mask_bug
+from model.analysis.padded_batch import padded_batch
 from model.analysis.patching import Contrast, contrast, patch_head
-from model.analysis.readout_stations import Prediction, predict
-from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
-from model.analysis.station import Station, follow
-from model.analysis.stations import stations
+from model.analysis.silencing import Measured, silence_each_head
 from model.analysis.streams import stacks_of
-from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.analysis.zeroing import value_zeroing
+from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.config.section import ConfigError
-from model.corpora.aligned import AlignedPair, read_aligned
-from model.corpora.corpora import CorpusError
-from model.inference.run import Run
+from model.inference.run import Run, compute
 from model.inference.translation import Translation
 from model.interventions import Head
-from model.network.attention import MultiHeadAttention
-from model.network.own_model import OwnModel
+from model.messages import N_
 from model.text.pair import Text
+from viz_app.content.translation import t
+from viz_app.server.jobs import Report
 from viz_app.server.resources import threads
-from viz_app.server.server_state import remembered
-from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import FloatArray, classifier, config_of, loaded, translator
+from viz_app.server.server_state import (
+    GATE,
+    RESULTS,
+    cut,
+    keep,
+    key_of,
+    known,
+    read_only,
+    remembered,
+    signature_of,
+    waiting,
+)
+from viz_app.services.listing import CheckpointKey, listed_checkpoints
+from viz_app.services.loading import FloatArray, loaded, translator
 from viz_app.services.recordings import recorded_layer, recorded_run
 from viz_app.services.results import result_of, seconds_of_search, without_maps
+from viz_app.services.snapshots import snapshot_result_of
 
 __all__ = [
-    "aligned_pairs",
+    "Analysis",
+    "Work",
+    "analysis_of",
     "contrast_of",
-    "contributions_of",
-    "deletions_of",
     "early_readings_of",
-    "head_effects_of",
-    "influence_of",
-    "lens_of",
+    "has_sinks",
+    "kept_job",
+    "learned_table",
     "patched_translation_of",
-    "scores_by_distance_of",
+    "position_table",
+    "run_work",
     "seconds_of_effects",
-    "stations_of",
+    "sinusoids",
+    "snapshot_results_of",
+    "snapshots_work",
+    "texts_to_read",
     "why_no_effects",
     "why_no_masks",
+    "why_no_norms",
     "why_no_residual_stream",
-    "zeroing_of",
+    "why_read_only",
 ]
 
+# What a visitor reads while an analysis is computed, if it takes longer than a moment.
+WAITING: Mapping[Callable[..., object], str] = {
+    influence: N_("Following every token back to what was read …"),
+    value_zeroing: N_("Zeroing one value after the other …"),
+    delete_each_word: N_("Deleting every word …"),
+    silence_each_head: N_("Silencing every head …"),
+    padded_batch: N_("Running the batch …"),
+    mask_bug: N_("Running the batch with the mistake …"),
+}
 MOST_SECONDS = 20.0  # of many translations inside the gate
-MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
 WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes in a second
+sinusoids = remembered()(positions.sinusoids)
+Answer = TypeVar("Answer")
+Work = tuple[Hashable, Callable[[Report], Answer]]  # the subject of a job, and the job
+
+
+@dataclass(frozen=True)
+class Analysis(Generic[Answer]):
+    """A function of `model/analysis` and what it is asked about. It names its result in the memory, and its job."""
+
+    function: Callable[..., Answer]
+    key: CheckpointKey
+    arguments: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Answer], key: CheckpointKey, *arguments: Hashable) -> "Analysis[Answer]":
+        """An analysis.
+
+        Args:
+            function: Its first argument is a followed run where a `Run` is given, else the checkpoint.
+            key: Of the checkpoint.
+            arguments: Positional ones. Long texts are cut. Another analysis stands for its result.
+        """
+        given = len(arguments) + (not has_run(arguments))
+        parameters = [*signature_of(function).parameters.values()][given:]
+        defaults = (one.default for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
+        return cls(function, key, (*map(cut, arguments), *defaults))
+
+    def compute(self, **report: Report) -> Answer:
+        """Call the function."""
+        given = [opened(self.key, argument) for argument in self.arguments]
+        return self.function(*([] if has_run(self.arguments) else [loaded(self.key)]), *given, **report)
+
+    def answer(self) -> Answer:
+        """The result, computed now if it is not kept."""
+        return cast(Answer, answered(self))
+
+    def known(self) -> Answer | None:
+        """The kept result; None without one."""
+        return cast(Answer | None, known(answered, self))
+
+    def work(self) -> Work[Answer]:
+        """The job that computes and keeps the result. Its function has an argument `report`."""
+        place = key_of(answered, (self,), {})
+        return self, in_turns(lambda report: RESULTS.get(place, lambda: read_only(self.compute(report=report))))
+
+
+def analysis_of(function: Callable[..., Answer], key: CheckpointKey, *arguments: Hashable) -> Answer:
+    """The result of an analysis, see `Analysis.of`.
+
+    Raises:
+        ConfigError: the model or the text has no such analysis.
+    """
+    return Analysis.of(function, key, *arguments).answer()
+
+
+@remembered()
+def answered(asked: Analysis[Any]) -> object:
+    message = WAITING.get(asked.function, "")
+    with waiting(t(message)) if message else nullcontext():
+        return asked.compute()
+
+
+def has_run(arguments: Sequence[object]) -> bool:
+    return any(isinstance(argument, Run) for argument in arguments)
+
+
+def opened(key: CheckpointKey, argument: object) -> object:
+    """An argument as a function of `model/analysis` gets it."""
+    if isinstance(argument, Run):
+        return Followed(
+            checkpoint=loaded(key),
+            run=argument,
+            result=result_of(key, argument),
+            record=partial(recorded_run, key, argument),
+            record_layer=partial(recorded_layer, key, argument),
+        )
+    return argument.answer() if isinstance(argument, Analysis) else argument
+
+
+def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
+    """Why a model does not have what is required; "" if it does."""
+    try:
+        require(loaded(key))
+    except ConfigError as error:
+        return error.message
+    return ""
 
 
 def why_no_residual_stream(key: CheckpointKey) -> str:
@@ -71,26 +189,25 @@ def why_no_masks(key: CheckpointKey) -> str:
     return refusal(require_masks, key)
 
 
-def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key: CheckpointKey) -> str:
-    try:
-        require(loaded(key))
-    except ConfigError as error:
-        return error.message
-    return ""
+def why_no_norms(key: CheckpointKey) -> str:
+    """Why the model has no `value_norms`; "" if it has."""
+    return refusal(require_mixing, key)
 
 
-@remembered()
-def lens_of(key: CheckpointKey, run: Run, positions: tuple[int, ...] | None = None) -> Lens:
-    """The logit lens at some positions, by default at all; of a classifier at its label.
+def why_read_only(key: CheckpointKey) -> str:
+    """Why nothing can be changed in the model; "" if its heads can be silenced, painted and patched."""
+    return loaded(key).model.read_only_reason
 
-    Raises:
-        ConfigError: the blocks of the model are not known, or it predicts nothing in this text.
-    """
-    checkpoint, found, recording = loaded(key), result_of(key, run), recorded_run(key, run)
-    if not found.outcomes:
-        raise nothing_predicted(checkpoint.config)
-    outcomes = [one for one in found.outcomes if positions is None or one.position in positions]
-    return logit_lens(checkpoint.model, checkpoint.tokenizers.target, outcomes, recording)
+
+def has_sinks(key: CheckpointKey) -> bool:
+    """Whether the model has attention sinks, so that the weights of a row sum to less than 1."""
+    model = loaded(key).model
+    return not model.read_only_reason and any(model.sinks(kind, 0) is not None for kind in model.config.kinds)
+
+
+def texts_to_read(key: CheckpointKey, pairs: Sequence[tuple[str, str]]) -> list[Text]:
+    """What the model reads of each line: a text, or a pair of texts."""
+    return loaded(key).tokenizers.sources(pairs)
 
 
 @remembered("Translating after each layer …")
@@ -112,105 +229,15 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
     return tuple(decoder_lens(checkpoint, text))
 
 
-@remembered()
-def contributions_of(key: CheckpointKey, run: Run, position: int, rival: int) -> Contributions:
-    """The parts of the difference between a token or a label and a rival.
-
-    Args:
-        key: The key of the checkpoint.
-        run: The run.
-        position: Of the token; any number for a classifier.
-        rival: The id of the other token, or the number of the label.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the model did not choose this token.
-    """
-    outcome = result_of(key, run).outcome_at(position)
-    return contributions(loaded(key).model, recorded_run(key, run), outcome, rival)
-
-
-@remembered()
-def stations_of(
-    key: CheckpointKey, run: Run, stack: str, layer: int, place: int
-) -> tuple[tuple[Station, ...], Prediction | None]:
-    """The stations of one token in one layer; for the last layer also the predicted word or label.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
-    """
-    checkpoint, found = loaded(key), result_of(key, run)
-    text = follow(checkpoint.model, found, recorded_layer(key, run, stack, layer))
-    here = [one for one in found.outcomes if one.stack == stack and one.position in (place, None)]
-    is_last = layer == len(checkpoint.model.stack(stack).streams) - 2
-    end = predict(text, checkpoint.tokenizers.target, here[0]) if here and is_last else None
-    return tuple(stations(text, stack, layer, place)), end
-
-
-def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: str = "encoder") -> FloatArray:
-    """The part of the scores that comes only from the distance, for each head of a layer, (H, 2 · reach + 1)."""
-    model = loaded(key).model
-    assert isinstance(model, OwnModel)
-    attention = model.get_submodule(f"{stack}.layers.{layer}.self_attention")
-    assert isinstance(attention, MultiHeadAttention)
-    return score_by_distance(attention, reach)
-
-
-@remembered("Following every token back to what was read …")
-def influence_of(key: CheckpointKey, run: Run) -> Influence:
-    """The influence on each position, and on the pooled vector of a classifier.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the text is too long.
-    """
-    recording = recorded_run(key, run)
-    return influence(loaded(key).model, result_of(key, run).maps, recording)
-
-
-@remembered("Zeroing one value after the other …")
-def zeroing_of(key: CheckpointKey, run: Run) -> Zeroing:
-    """How far each layer moves without the value of each token.
-
-    Raises:
-        ConfigError: the blocks of the model are not known, or the text is too long.
-    """
-    recording = recorded_run(key, run)
-    return value_zeroing(follow(loaded(key).model, result_of(key, run), recording))
-
-
-@remembered("Deleting every word …")
-def deletions_of(key: CheckpointKey, run: Run) -> tuple[Deletion, ...]:
-    """The class without each of the first words of a text; for as many words as take about two seconds.
-
-    Raises:
-        CheckpointError: the checkpoint translates and does not classify.
-    """
-    checkpoint = classifier(key)
-    # The embeddings are looked up, so they cost no time.
-    used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
-    tokens = len(checkpoint.tokenizers.encode(run.text, checkpoint.model.config.max_length).ids)
-    most = int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))
-    return tuple(delete_each_word(checkpoint, run.text, max_words=most))
-
-
-@remembered("Silencing every head …")
-def head_effects_of(key: CheckpointKey, text: Text) -> SilencingEffects:
-    """The effect of silencing each head on the greedy translation.
-
-    Raises:
-        ConfigError: the model predicts nothing in this text.
-    """
-    return silence_each_head(loaded(key), result_of(key, Run(text=text)))
-
-
 def why_no_effects(key: CheckpointKey, text: Text) -> str:
-    """Why the model has no `head_effects_of` this text; "" if it has."""
-    return refusal(lambda checkpoint: require_outcome(checkpoint, result_of(key, Run(text=text))), key)
+    """Why heads have no effects that `silence_each_head` can measure in this text; "" if they have."""
+    return refusal(lambda _: Measured(cast(Followed, opened(key, Run(text=cut(text))))), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
-    """About how long `head_effects_of` takes."""
-    checkpoint, translation = loaded(key), result_of(key, Run(text=text))
-    tokens = len(translation.source) + len(translation.written)
+    """About how long `silence_each_head` takes."""
+    checkpoint, result = loaded(key), result_of(key, Run(text=text))
+    tokens = len(result.source) + len(result.written)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
 
@@ -230,11 +257,77 @@ def patched_translation_of(key: CheckpointKey, donor: Text, text: Text, head: He
     return without_maps(patch_head(loaded(key), donor, text, head))
 
 
-@remembered()
-def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
-    """Pairs of sentences in the checkpoint's languages that people aligned by hand; may be empty."""
-    texts = config_of(key).tokenizer
-    try:
-        return read_aligned(texts.source_language, texts.target_language)
-    except CorpusError:
-        return ()
+def position_table(key: CheckpointKey) -> FloatArray:
+    """The positional encoding of a checkpoint, (max_length, d_model); for rotary positions the angles, (max_length, K).
+
+    Raises:
+        CheckpointError: the model has no such table.
+    """
+    found = loaded(key).model.position_table()
+    if found is None:
+        raise CheckpointError("{name} has no table of positions.", name=key.name)
+    table: FloatArray = found.cpu().numpy()
+    table.setflags(write=False)  # this memory belongs to the model
+    return table
+
+
+def learned_table() -> FloatArray | None:
+    """The learned positions of the first checkpoint that has some, to compare with sinusoids; None without one."""
+    for listed in listed_checkpoints():
+        if listed.config is not None and listed.config.model.positional == "learned":
+            with suppress(CheckpointError, ConfigError):  # the page of this checkpoint shows the problem
+                return position_table(listed.key)
+    return None
+
+
+def run_work(key: CheckpointKey, run: Run) -> Work[Translation]:
+    """The job that runs the model and records the maps."""
+    run = cut(run)
+
+    def work(report: Report) -> Translation:
+        return keep(compute(loaded(key), run, report=report), result_of, key, run)
+
+    return ("run", key, run), in_turns(work, first=True)
+
+
+def snapshot_results_of(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> list[SnapshotResult | UnreadableSnapshot] | None:
+    """What the snapshots after these steps do with a text; None if one is missing."""
+    found = [known(snapshot_result_of, key, text, step) for step in steps]
+    return None if None in found else cast(list[SnapshotResult | UnreadableSnapshot], found)
+
+
+def snapshots_work(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> Work[list[SnapshotResult | UnreadableSnapshot]]:
+    """The job that lets each snapshot translate a text."""
+    text = cut(text)
+
+    def run(report: Report) -> list[SnapshotResult | UnreadableSnapshot]:
+        results: list[SnapshotResult | UnreadableSnapshot] = []
+        for step in steps:
+            report(len(results), len(steps))
+            results.append(snapshot_result_of(key, text, step))
+        return results
+
+    return ("snapshots", key, text, tuple(steps)), in_turns(run, first=True)
+
+
+def kept_job(subject: Hashable, compute: Callable[[Report], Answer]) -> Work[Answer]:
+    """A job that keeps its result under its subject."""
+    return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
+
+
+def in_turns(compute: Callable[[Report], Answer], *, first: bool = False) -> Callable[[Report], Answer]:
+    """Compute inside the gate, and let others run between two steps; `first` as in `Gate.inside`."""
+
+    def work(report: Report) -> Answer:
+        def step(done: int, steps: int) -> None:
+            report(done, steps)
+            GATE.give_way()
+
+        with GATE.inside(first=first):
+            return compute(step)
+
+    return work

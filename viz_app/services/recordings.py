@@ -4,10 +4,7 @@ A recording is kept in the memory that is bounded in bytes, if it fits there. A 
 needed.
 """
 
-from model.analysis.contributions import contribution_names
-from model.analysis.influence import influence_names
-from model.analysis.stations import station_names
-from model.analysis.streams import stacks_of
+from model.analysis.followed import layer_names, run_names
 from model.inference.one_pass import record_again
 from model.inference.run import Run
 from model.inference.translation import RecordedArrays
@@ -27,9 +24,7 @@ def recorded_run(key: CheckpointKey, run: Run) -> RecordedArrays:
         ConfigError: the blocks of the model are not known.
     """
     model = loaded(key).model
-    stacks = stacks_of(model)
-    names = {name: None for stack in stacks for name in (*contribution_names(stack), *influence_names(stack))}
-    return record_again(model, result_of(key, run), tuple(names), edits=run.changes.edits()).arrays()
+    return record_again(model, result_of(key, run), run_names(model), edits=run.changes.edits()).arrays()
 
 
 @remembered()
@@ -40,5 +35,5 @@ def recorded_layer(key: CheckpointKey, run: Run, stack: str, layer: int) -> Reco
         ConfigError: the blocks of the model are not known.
     """
     model = loaded(key).model
-    record = station_names(model.stack(stack), layer)
+    record = layer_names(model.stack(stack), layer)
     return record_again(model, result_of(key, run), record, edits=run.changes.edits()).arrays()

@@ -16,7 +16,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.server.server_state import MAX_CHARACTERS
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, long_analyses, results
+from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
@@ -216,7 +216,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> Run:
     if writes and run == run.usual:
         run = replace(run, forced=chosen_forced_tokens(key))
     if results.seconds_of_run(key, run) > MOST_SECONDS:
-        work = long_analyses.run_work(key, run)
+        work = analyses.run_work(key, run)
         if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
             end_page()
     if not run.forced:

@@ -2,56 +2,43 @@
 
 from collections.abc import Mapping
 
-from model.analysis.contributions import Contributions, contribution_names, contributions
-from model.analysis.influence import influence_names
+from model.analysis.contributions import Contributions, contributions
+from model.analysis.followed import Followed
+from model.analysis.followed import follow as follow_run
 from model.analysis.lens import Lens, logit_lens
-from model.analysis.readout_stations import Prediction, predict
 from model.analysis.station import Station
-from model.analysis.station import follow as followed_in
-from model.analysis.stations import station_names, stations
-from model.analysis.streams import stacks_of
+from model.analysis.stations import Prediction, way_of_token
 from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Loaded
 from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
-from model.inference.translation import RecordedArrays, Translation
+from model.inference.run import Run
+from model.inference.translation import Translation
+from model.text.pair import Text
 
 
-def follow(
-    checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED
-) -> tuple[Translation, RecordedArrays]:
-    stacks = stacks_of(checkpoint.model)
-    names = [name for stack in stacks for name in (*contribution_names(stack), *influence_names(stack))]
-    translation, recording = record_translation(checkpoint, text, record=names, forced=forced)
-    return translation, recording.arrays()
+def follow(checkpoint: Loaded, text: Text, forced: Mapping[int, int] = NOTHING_FORCED) -> Followed:
+    return follow_run(checkpoint, Run(text=text, forced=tuple(forced.items())))
 
 
-def contributions_to(checkpoint: Checkpoint, text: str, position: int, rival: int) -> Contributions:
-    translation, recording = follow(checkpoint, text)
-    return contributions(checkpoint.model, recording, translation.outcome_at(position), rival)
+def contributions_to(checkpoint: Loaded, text: Text, position: int, rival: int) -> Contributions:
+    return contributions(follow(checkpoint, text), position, rival)
 
 
-def lens_of(checkpoint: Checkpoint, text: str) -> tuple[Translation, Lens]:
-    translation, recording = follow(checkpoint, text)
-    return translation, logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation.outcomes, recording)
+def lens_of(checkpoint: Loaded, text: Text) -> tuple[Translation, Lens]:
+    followed = follow(checkpoint, text)
+    return followed.result, logit_lens(followed)
 
 
 def stations_of(
-    checkpoint: Checkpoint, text: str, stack: str, layer: int, position: int
-) -> tuple[Translation, list[Station], Prediction | None]:
+    checkpoint: Loaded, text: Text, stack: str, layer: int, position: int
+) -> tuple[Translation, tuple[Station, ...], Prediction | None]:
     """The translation, the stations, and the prediction where the last layer of the stack predicts one."""
-    model = checkpoint.model
-    names = station_names(model.stack(stack), layer)
-    translation, recording = record_translation(checkpoint, text, record=names)
-    followed = followed_in(model, translation, recording.arrays())
-    here = [one for one in translation.outcomes if (one.stack, one.position) == (stack, position)]
-    is_last = layer == len(model.stack(stack).streams) - 2
-    end = predict(followed, checkpoint.tokenizers.target, here[0]) if here and is_last else None
-    return translation, stations(followed, stack, layer, position), end
+    followed = follow(checkpoint, text)
+    return followed.result, *way_of_token(followed, stack, layer, position)
 
 
-def zeroing_of(checkpoint: Checkpoint, text: str) -> Zeroing:
-    return value_zeroing(followed_in(checkpoint.model, *follow(checkpoint, text)))
+def zeroing_of(checkpoint: Loaded, text: Text) -> Zeroing:
+    return value_zeroing(follow(checkpoint, text))
 
 
 def first_difference(one: Translation, other: Translation) -> int | None:

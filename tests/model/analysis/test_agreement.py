@@ -188,8 +188,9 @@ def padding(opened: Opened) -> None:
 
 def one_head(opened: Opened) -> None:
     """The steps of a head end with the weights, the head's output and the layer's output that the model had."""
+    text = follow(opened.checkpoint, opened.case.text)
     for head in heads_of(opened.checkpoint):
-        _, parts = anatomy(opened.checkpoint, opened.case.text, head.kind, head.layer)
+        parts = anatomy(text, head.kind, head.layer)
         for which in range(len(parts.weights)):
             for query in {0, parts.weights.shape[1] - 1}:
                 assert max(derive(parts, which, query).differences.values()) < SUMS
@@ -198,7 +199,8 @@ def one_head(opened: Opened) -> None:
 def lengths_of_values(opened: Opened) -> None:
     """A weight times the norm of its value is the norm of the layer's output when all else is silenced."""
     checkpoint = opened.checkpoint
-    found, norms = value_norms(checkpoint, opened.case.text)
+    text = follow(checkpoint, opened.case.text)
+    found, norms = text.result, value_norms(text)
     for head in heads_of(checkpoint):
         weights = found.maps[head.kind][head.layer]
         query = weights.shape[1] - 1
@@ -238,21 +240,21 @@ def encoder_layers(opened: Opened) -> None:
 
 def contributed(opened: Opened) -> None:
     """The parts add up to the difference of two logits, which is that of the probabilities shown."""
-    translation, recording = follow(opened.checkpoint, opened.case.text)
+    text = follow(opened.checkpoint, opened.case.text)
+    translation = text.result
     tokens = translation.written or translation.source
     places = [place for place, token in enumerate(tokens) if token.candidates]
     for place in {places[0], places[len(places) // 2], places[-1]}:
         candidates = tokens[place].candidates
         for rival in candidates[1:4]:
-            parts = contributions(opened.checkpoint.model, recording, translation.outcome_at(place), rival.id)
+            parts = contributions(text, place, rival.id)
             assert parts.total == pytest.approx(parts.difference, abs=SUMS * max(1, parts.size))
             assert parts.difference == pytest.approx(np.log(tokens[place].probability / rival.probability), abs=SUMS)
 
 
 def influenced(opened: Opened) -> None:
     """The vectors of every layer add up to what it wrote; the shares of a word add up to 1; none is of the future."""
-    translation, recording = follow(opened.checkpoint, opened.case.text)
-    found = influence(opened.checkpoint.model, translation.maps, recording)
+    found = influence(follow(opened.checkpoint, opened.case.text))
     assert found.residual < SUMS
     np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=ROWS)
     np.testing.assert_array_equal(np.triu(found.target, 1), 0)
@@ -364,8 +366,8 @@ def together(opened: Opened) -> None:
 def effects(opened: Opened) -> None:
     """The result for each head agrees with a run that silences only this head."""
     checkpoint, text = opened.checkpoint, opened.case.text
-    before = translate(checkpoint, text)
-    found = silence_each_head(checkpoint, before)
+    followed = follow(checkpoint, text)
+    before, found = followed.result, silence_each_head(followed)
     forced = {at: token.id for at, token in enumerate(before.written)}
     for head in heads_of(checkpoint):
         edits = Intervention(ablated=frozenset({head}))

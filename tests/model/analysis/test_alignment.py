@@ -81,7 +81,7 @@ def test_a_heads_links_are_its_largest_weights(name: str) -> None:
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials = checkpoint.tokenizers.specials
     ids = dict(enumerate((*written.ids, specials.eos)))
-    translation, _ = follow(checkpoint, source, ids)
+    translation = follow(checkpoint, source, ids).result
     assert [token.id for token in translation.written] == [*written.ids, specials.eos]
     rows, columns = word_per_token(written, target, one.target), word_per_token(pieces, source, one.source)
     assert sorted(set(rows)) == list(range(len(one.target)))

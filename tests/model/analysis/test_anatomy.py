@@ -9,13 +9,14 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.inference.translate import translate
 from tests.conftest import make_model
+from tests.model.analysis.follow import follow
 
 SENTENCE = "the small dog sees a red house ."
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_query_of_every_head_can_be_derived_from_the_recording(toy: Checkpoint, kind: str) -> None:
-    _, parts = anatomy(toy, SENTENCE, kind, 0)
+    parts = anatomy(follow(toy, SENTENCE), kind, 0)
     heads, queries, _ = parts.weights.shape
     for head in range(heads):
         for query in range(queries):
@@ -23,7 +24,7 @@ def test_every_query_of_every_head_can_be_derived_from_the_recording(toy: Checkp
 
 
 def test_the_steps_are_those_of_the_formula(toy: Checkpoint) -> None:
-    translation, parts = anatomy(toy, SENTENCE, "decoder", 0)
+    translation, parts = translate(toy, SENTENCE), anatomy(follow(toy, SENTENCE), "decoder", 0)
     np.testing.assert_allclose(parts.weights, translate(toy, SENTENCE).maps["decoder"][0], atol=1e-6)
     steps = derive(parts, 2, 1)
     q, keys = torch.from_numpy(parts.queries[2, 1]), torch.from_numpy(parts.keys[2])
@@ -37,7 +38,7 @@ def test_the_steps_are_those_of_the_formula(toy: Checkpoint) -> None:
 
 
 def test_scale_and_temperature_change_the_weights_as_in_the_formula(toy: Checkpoint) -> None:
-    _, parts = anatomy(toy, SENTENCE, "encoder", 1)
+    parts = anatomy(follow(toy, SENTENCE), "encoder", 1)
     plain, unscaled, cold, hot = (
         derive(parts, 0, 0, scale=scale, temperature=t)
         for scale, t in ((True, 1), (False, 1), (True, 0.25), (True, 1e6))
@@ -50,8 +51,8 @@ def test_scale_and_temperature_change_the_weights_as_in_the_formula(toy: Checkpo
 
 def test_value_norms_are_the_lengths_of_the_vectors_that_keys_add(toy: Checkpoint) -> None:
     """Kobayashi et al. 2020, section 3: the output is Σ α f(x), over keys and heads, plus the bias."""
-    translation, norms = value_norms(toy, SENTENCE)
-    _, parts = anatomy(toy, SENTENCE, "cross", 0)
+    translation, norms = translate(toy, SENTENCE), value_norms(follow(toy, SENTENCE))
+    parts = anatomy(follow(toy, SENTENCE), "cross", 0)
     assert parts.mixing is not None
     projection = parts.mixing.projection.reshape(4, 16, 64)
     vectors = parts.values @ projection  # (H, S, D)
@@ -70,4 +71,4 @@ def test_additive_attention_is_refused(toy: Checkpoint) -> None:
         tie_embeddings="none",
     )
     with pytest.raises(ConfigError, match="additive attention, which has no dot products"):
-        anatomy(replace(toy, model=model), SENTENCE, "cross", 0)
+        anatomy(follow(replace(toy, model=model), SENTENCE), "cross", 0)

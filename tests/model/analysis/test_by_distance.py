@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.by_distance import score_by_distance, weight_by_distance
+from model.analysis.positions import score_by_distance, weight_by_distance
 from model.network.attention import MultiHeadAttention
 from model.network.distance_bias import BucketedBias
 from model.network.positional import RotaryPositions

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from model.analysis.anatomy import anatomy, value_norms
 from model.analysis.importance import gradient_importance, loss_changes, make_examples
-from model.analysis.mask_bugs import bug_weights, mask_bug
-from model.analysis.mask_mistakes import BUGS
+from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint, load_classifier
 from model.config.search import SearchConfig
@@ -21,18 +20,19 @@ from model.inference import padding
 from model.inference.classify import classify, classify_lines
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import follow
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 ANALYSES: dict[str, Callable[[Checkpoint], object]] = {
     "greedy": lambda toy: translate(toy, TEXTS[0]),
     "beam": lambda toy: translate(toy, TEXTS[0], search=SearchConfig(method="beam", beam_size=3)),
-    "anatomy": lambda toy: anatomy(toy, TEXTS[0], "cross", 0),
-    "norms": lambda toy: value_norms(toy, TEXTS[0]),
+    "anatomy": lambda toy: anatomy(follow(toy, TEXTS[0]), "cross", 0),
+    "norms": lambda toy: value_norms(follow(toy, TEXTS[0])),
     "batch": lambda toy: padded_batch(toy, TEXTS),
     "stages": lambda toy: layer_stages(toy, padded_batch(toy, TEXTS), "cross", 0),
     "mistaken": lambda toy: bug_weights(toy, padded_batch(toy, TEXTS), "fill", "cross", 0),
     "losses": lambda toy: next(loss_changes(toy.model, [make_examples(toy, [(TEXTS[0], ""), (TEXTS[1], "ein Haus")])])),
-    "gradients": lambda toy: gradient_importance(toy.model, make_examples(toy, [(TEXTS[0], "")])),
+    "gradients": lambda toy: gradient_importance(toy, [(TEXTS[0], "")]),
     **{f"mask {name or 'right'}": lambda toy, name=name: mask_bug(toy, TEXTS, name) for name in ("", *BUGS)},
 }
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from model.analysis.contributions import contributions
 from model.analysis.influence import influence
-from model.analysis.source_code import function_code
+from model.analysis.station import function_code
 from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.opening import open_checkpoint
@@ -49,13 +49,13 @@ def text_for(title: str) -> str:
 @pytest.mark.parametrize("title", FAMILIES)
 def test_the_parts_lens_shares_and_stations_agree_with_the_library(title: str) -> None:
     checkpoint, text = opened(title), text_for(title)
-    translation, recording = follow(checkpoint, text)
-    outcome = translation.outcomes[-1]
+    followed = follow(checkpoint, text)
+    outcome = followed.result.outcomes[-1]
     for rival in outcome.candidates[1:3]:
-        found = contributions(checkpoint.model, recording, outcome, rival.id)
+        found = contributions(followed, outcome.position or 0, rival.id)
         assert found.total == pytest.approx(found.difference, abs=1e-4)
     assert lens_of(checkpoint, text)[1].difference < 1e-5
-    shares = influence(checkpoint.model, translation.maps, recording)
+    shares = influence(followed)
     assert shares.residual < 1e-4
     np.testing.assert_allclose(shares.source.sum(axis=1) + shares.target.sum(axis=1), 1, atol=1e-5)
     assert zeroing_of(checkpoint, text).residual < 1e-4
@@ -73,13 +73,14 @@ def test_the_part_of_a_head_is_what_the_library_adds_less_without_it(title: str,
     # Behind the last attention come only the last norm and the output matrix, besides the feed-forward network.
     checkpoint = opened(title)
     model: Any = checkpoint.model
-    translation, recording = follow(checkpoint, TEXT)
+    followed = follow(checkpoint, TEXT)
+    translation = followed.result
     position, layer = len(translation.written) - 1, model.config.num_layers("decoder") - 1
     rival = translation.written[position].candidates[1].id
-    found = contributions(model, recording, translation.outcome_at(position), rival)
+    found = contributions(followed, position, rival)
     chosen, final = translation.written[position].id, model.model.get_submodule(norm)
     stack = model.stack("decoder")
-    x = torch.tensor(recording.array(stack.streams[-1])[position])
+    x = torch.tensor(followed.recording.array(stack.streams[-1])[position])
     rows = model.model.get_output_embeddings().weight
     for head in range(model.config.num_heads):
         difference = added_by(checkpoint, translation.read, layer, None) - added_by(
@@ -146,8 +147,8 @@ def stream_of(checkpoint: Checkpoint, text: str, name: str, edits: Mapping[str, 
 
 def test_the_shares_of_a_language_model_split_into_prompt_and_own_words() -> None:
     checkpoint = opened("Llama")
-    translation, recording = follow(checkpoint, TEXT)
-    found = influence(checkpoint.model, translation.maps, recording)
+    followed = follow(checkpoint, TEXT)
+    translation, found = followed.result, influence(followed)
     given = found.given(translation.prompt_length)
     np.testing.assert_allclose(given[: translation.prompt_length + 1], 1, atol=1e-6)  # nothing of its own is read yet
     assert 0 < given[-1] < 1

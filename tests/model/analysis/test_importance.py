@@ -6,7 +6,7 @@ from torch import Tensor
 from model.analysis.importance import (
     Examples,
     all_heads,
-    gradient_importance,
+    gate_gradients,
     loss_changes,
     make_examples,
     sentence_losses,
@@ -56,7 +56,7 @@ def test_a_caller_that_stops_halfway_leaves_no_open_trace(examples: Examples) ->
 
 def test_the_gradient_equals_finite_differences(examples: Examples) -> None:
     model = make_model().double()
-    found = gradient_importance(model, examples)
+    found = gate_gradients(model, examples)
     step = 1e-4
 
     def losses(kind: str, layer: int, head: int, gate: float) -> Tensor:

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug, rerun_greedy
-from model.analysis.mask_mistakes import BUGS
+from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
 from model.analysis.padded_batch import padded_batch
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decoder_state import SearchInput, length_limit

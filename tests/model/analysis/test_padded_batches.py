@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.mask_bugs import continue_batch, mask_bug
-from model.analysis.mask_mistakes import BUGS, bugs_of
+from model.analysis.mask_bugs import BUGS, bugs_of, continue_batch, mask_bug
 from model.analysis.padded_batch import ids_of, layer_stages, padded_batch
 from model.checkpoints.checkpoint import ClassifierCheckpoint, load_classifier
 from model.inference.classify import classify
@@ -67,7 +66,7 @@ def test_a_sentence_does_not_depend_on_its_batch_unless_a_mask_is_wrong(
     assert correct.effect_of_batch.max() < 1e-5
     assert max(leaked.max() for leaked in correct.leaked.values()) == 0
     assert (correct.effect_of_future is None) == (checkpoint.config.task != "continuation")
-    for name in bugs_of(checkpoint.model, side):
+    for name in bugs_of(checkpoint, side):
         wrong = mask_bug(checkpoint, TEXTS, name, side=side)
         effects = (wrong.effect_of_batch[0], 0 if wrong.effect_of_future is None else wrong.effect_of_future.max())
         assert max(effects) > 1e-3, name
@@ -75,10 +74,10 @@ def test_a_sentence_does_not_depend_on_its_batch_unless_a_mask_is_wrong(
 
 
 def test_only_mistakes_that_change_something_are_offered(pair_of: OpenPair) -> None:
-    assert bugs_of(pair_of("GPT-2").checkpoint.model, "left") == tuple(BUGS)
-    assert bugs_of(pair_of("BERT").checkpoint.model) == ("fill", "after", "padding", "queries")
+    assert bugs_of(pair_of("GPT-2").checkpoint, "left") == tuple(BUGS)
+    assert bugs_of(pair_of("BERT").checkpoint) == ("fill", "after", "padding", "queries")
     checkpoint = pair_of("GPT-2").checkpoint
-    offered = bugs_of(checkpoint.model, "right")
+    offered = bugs_of(checkpoint, "right")
     assert offered == ("fill", "inverted", "after")
     for name in set(BUGS) - set(offered):
         report = mask_bug(checkpoint, TEXTS, name, side="right")

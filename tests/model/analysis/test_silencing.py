@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import all_heads
-from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, require_outcome, rows_per_batch, silence_each_head
+from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, Measured, rows_per_batch, silence_each_head
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.interventions import ablate_heads
 from model.trace import hook_name
 from tests.foreign_folders import make_folder
-from tests.model.analysis.follow import first_difference
+from tests.model.analysis.follow import first_difference, follow
 
 
 @pytest.mark.parametrize("vocabulary", [100, 10_000, 250_000])
@@ -31,9 +31,10 @@ def test_a_text_changes_where_a_search_with_the_rules_of_the_model_changes_it(fa
     file.write_text(json.dumps(json.loads(file.read_text()) | rules))
     checkpoint = open_translator(file.parent)
     text = "Where is the cat?"
-    translation = translate(checkpoint, text)
-    assert int(require_outcome(checkpoint, translation).measure(1, "decoder")[1]) == -1  # without any change
-    effects = silence_each_head(checkpoint, translation)
+    followed = follow(checkpoint, text)
+    translation = followed.result
+    assert int(Measured(followed).measure(1, encode=False)[1]) == -1  # without any change
+    effects = silence_each_head(followed)
     for head in all_heads(checkpoint.model):
         name = hook_name(head.kind, head.layer, "weights")
         changed = translate(checkpoint, text, edits={name: ablate_heads([head.head])})

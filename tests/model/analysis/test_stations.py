@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.source_code import function_code
+from model.analysis.station import function_code
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.layers import FeedForward

@@ -45,9 +45,9 @@ def any_norm(request: pytest.FixtureRequest) -> Checkpoint:
     return load_checkpoint(BUNDLED / "everyday-en-de") if request.param == "trained" else random_model(request.param)
 
 
-def influence_of(checkpoint: Checkpoint) -> tuple[Translation, Influence]:
-    translation, recording = follow(checkpoint, TEXT)
-    return translation, influence(checkpoint.model, translation.maps, recording)
+def influence_of(checkpoint: Checkpoint, text: str = TEXT) -> tuple[Translation, Influence]:
+    followed = follow(checkpoint, text)
+    return followed.result, influence(followed)
 
 
 def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor:
@@ -224,7 +224,7 @@ def test_value_zeroing_equals_the_layers_own_modules(any_norm: Checkpoint) -> No
     assert ((found.shares >= 0) & (found.shares <= 1)).all()
 
 
-@pytest.mark.parametrize("ask", [follow, decoder_lens])
+@pytest.mark.parametrize("ask", [influence_of, lens_of, zeroing_of, decoder_lens])
 def test_a_recurrent_network_is_refused(ask: Callable[[Checkpoint, str], object]) -> None:
     with pytest.raises(ConfigError, match="no residual stream that Headlight can follow"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")

@@ -8,8 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from model.analysis.mask_bugs import mask_bug
-from model.analysis.mask_mistakes import BUGS
+from model.analysis.mask_bugs import BUGS, mask_bug
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.cli.main import main
 from model.config.model import ModelConfig

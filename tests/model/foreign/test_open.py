@@ -29,6 +29,7 @@ from model.inference.translate import translate, translate_lines
 from model.interventions import Head, Intervention, PaintedCell
 from model.network.protocols import PredictsMasked, Writes
 from tests.foreign_folders import CLASSIFIERS, FAMILIES, LABELS, LANGUAGE_MODELS, MASK, READERS, TRANSLATORS
+from tests.model.analysis.follow import follow
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is it?", "x")
@@ -193,8 +194,10 @@ def test_a_class_and_its_maps_equal_those_of_the_library(folders: Callable[[str]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
+    text = follow(checkpoint, TEXTS[0])
+    translation = text.result
     for kind in checkpoint.model.config.kinds:
-        translation, parts = anatomy(checkpoint, TEXTS[0], kind, 1)
+        parts = anatomy(text, kind, 1)
         queries, keys = (len(tokens) for tokens in translation.tokens_of(kind))
         assert parts.weights.shape == (4, queries, keys)
         for head in range(4):
@@ -202,7 +205,7 @@ def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: 
                 # Sums of 32 products of numbers of some tens, in single precision.
                 assert max(derive(parts, head, query).differences.values()) < 1e-3
         assert (parts.distances is not None) == (family == "t5" and kind != "cross")
-    translation, norms = value_norms(checkpoint, TEXTS[0])
+    norms = value_norms(text)
     assert {kind: array.shape for kind, array in norms.items()} == {
         kind: (2, 4, len(translation.tokens_of(kind)[1])) for kind in checkpoint.model.config.kinds
     }

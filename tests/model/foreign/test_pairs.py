@@ -26,6 +26,7 @@ from model.inference.padded_pass import batch_logits, encode_texts, pad_ids
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from model.text.pair import TextPair, paired
+from tests.model.analysis.follow import follow
 from tests.pair_folders import PAIRS, make_pair_folder
 
 FIRST, SECOND = "The cat sat on the mat.", "A dog is <mask> through the snow."
@@ -169,7 +170,7 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
     assert deletions[-1].change + whole.probabilities[whole.label] == pytest.approx(float(expected), abs=1e-5)
 
     silenced = classify(checkpoint, pair, edits=Intervention(ablated=frozenset({head})).edits())
-    effects = silence_each_head(checkpoint, whole)
+    effects = silence_each_head(follow(checkpoint, pair))
     before, after = (log_odds(one.logits)[label] for one in (whole, silenced))
     assert effects.changes["encoder"][1, 2] == pytest.approx(after - before, abs=1e-4)
 

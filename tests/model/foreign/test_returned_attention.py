@@ -22,6 +22,7 @@ from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import record_translation, translate
 from model.interventions import Head, Intervention
 from model.trace import tracing
+from tests.model.analysis.follow import follow
 from tools.foreign_families import family_named
 from tools.library_run import open_pair, run
 from tools.small_models import make_family
@@ -116,7 +117,7 @@ def test_an_analysis_that_needs_values_says_why_it_is_not_offered(made: Make) ->
     pair = open_pair(made("BLOOM"))
     found = run(pair)
     with pytest.raises(ConfigError, match="only its attention weights are known"):
-        contributions(pair.checkpoint.model, found.recording, None, 0)  # type: ignore[arg-type]
+        contributions(follow(pair.checkpoint, found.text), 0, 0)
 
 
 def test_a_model_that_reads_again_records_each_token_once(made: Make) -> None:

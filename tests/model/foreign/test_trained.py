@@ -48,7 +48,7 @@ def test_a_trained_bert_is_shown_exactly() -> None:
     assert words[-1] == "[SEP]"
     assert any(word.startswith("·") for word in words)
     assert not found.text
-    _, parts = anatomy(checkpoint, text, "encoder", 5)
+    parts = anatomy(follow(checkpoint, text), "encoder", 5)
     assert max(derive(parts, 11, 3).differences.values()) < 1e-4
 
 
@@ -109,14 +109,13 @@ def test_a_trained_model_writes_the_same_text_as_its_own_package(tmp_path: Path)
         assert found.finished
     # The parts add up to the model's own numbers in trained weights too.
     text = "Мама мыла раму."
-    translation, recording = follow(checkpoint, text)
-    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation.outcomes, recording)
-    assert lens.difference < 1e-4
+    followed = follow(checkpoint, text)
+    assert logit_lens(followed).difference < 1e-4
     for position in (0, 3):
-        token = translation.written[position]
+        token = followed.result.written[position]
         rival = next(candidate.id for candidate in token.candidates if candidate.id != token.id)
-        assert contributions(checkpoint.model, recording, translation.outcome_at(position), rival).agrees
-    assert influence(checkpoint.model, translation.maps, recording).residual < 1e-4
+        assert contributions(followed, position, rival).agrees
+    assert influence(followed).residual < 1e-4
     # A head of the last layer follows the letters.
     cross = translate(checkpoint, "Мама мыла раму.").maps["cross"][-1]
     assert cross[:, :, 1 : 1 + len("Мама мыла раму.")].sum(axis=-1).max() > 0.9

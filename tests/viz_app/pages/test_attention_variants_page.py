@@ -17,6 +17,7 @@ from model.config.model import ModelConfig
 from model.files import save_weights
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import array, charts
 
 OpenApp = Callable[..., AppTest]
@@ -44,7 +45,7 @@ def test_the_pages_show_the_limit_the_distance_the_sink_and_the_shared_keys(
     open_app: OpenApp, unusual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = load_checkpoint(unusual)
-    _, parts = anatomy(checkpoint, TEXT, "encoder", 1)
+    parts = anatomy(follow(checkpoint, TEXT), "encoder", 1)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(unusual.parent))
     choices = {"checkpoint": "unusual", "kind": "encoder", "layer": "2", "head": "3", "query": "2", "text": TEXT}
     app = open_app("inside", **choices)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.importance import gradient_importance, make_examples
+from model.analysis.importance import gradient_importance
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.patching import patch_every_head
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import ClassifierCheckpoint, load_classifier
 from model.inference.classify import classify
-from model.inference.run import Run, compute
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import array, charts, compared_lines, component_data
 from viz_app.content.examples import BATCHES, REVIEW_DONOR, REVIEW_RECEIVER, REVIEWS, SHORT_REVIEWS
 
@@ -33,7 +33,7 @@ def log_odds(probability: float) -> float:
 
 def test_the_effect_of_a_head_is_that_on_the_log_odds_of_the_class(classifier: ClassifierCheckpoint) -> None:
     before = classify(classifier, REVIEWS[0])
-    found = silence_each_head(classifier, compute(classifier, Run(text=REVIEWS[0])))
+    found = silence_each_head(follow(classifier, REVIEWS[0]))
     for head in range(4):
         edits = Intervention(ablated=frozenset({Head("encoder", 0, head)})).edits()
         after = classify(classifier, REVIEWS[0], edits=edits)
@@ -47,7 +47,7 @@ def test_the_board_shows_the_effects_and_the_class_without_a_head(
     open_app: OpenApp, classifier: ClassifierCheckpoint
 ) -> None:
     app = open_app("heads", checkpoint=NAME)
-    found = silence_each_head(classifier, compute(classifier, Run(text=REVIEWS[0]))).changes["encoder"]
+    found = silence_each_head(follow(classifier, REVIEWS[0])).changes["encoder"]
     (board,) = component_data(app, "head_switches")["boards"]
     assert f"{found[0, 1]:+.3f} nats" in board["faces"][0][1]["note"]
     next(one for one in app.button if one.label == "Silence the decisive head").click().run()
@@ -61,7 +61,7 @@ def test_the_board_shows_the_effects_and_the_class_without_a_head(
 def test_importance_is_measured_on_the_log_odds(open_app: OpenApp, classifier: ClassifierCheckpoint) -> None:
     app = open_app("heads", checkpoint=NAME, heads_tab="importance")
     pairs = [(text, "") for text in (*REVIEWS, *SHORT_REVIEWS)]
-    expected = gradient_importance(classifier.model, make_examples(classifier, pairs))["encoder"]
+    expected = gradient_importance(classifier, pairs)["encoder"]
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]).astype(float), expected.mean(axis=0), atol=1e-3)
     app.button(key="measure").click().run()
     assert any("correlation" in caption.value for caption in app.caption)

@@ -16,6 +16,7 @@ from model.inference.translate import translate
 from model.interventions import Intervention
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, html, in_url, tab
 from viz_app.content.examples import CAPTIONS
 from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
@@ -27,7 +28,7 @@ OpenApp = Callable[..., AppTest]
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_inside_a_head_the_numbers_equal_the_models(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
     app = open_app("inside", checkpoint=NAME, kind=kind, layer="2", head="4", query="3")
-    _, parts = anatomy(checkpoint, TEXT, kind, 1)
+    parts = anatomy(follow(checkpoint, TEXT), kind, 1)
     table = app.dataframe[0].value
     np.testing.assert_allclose(table["the model's own"], parts.weights[3, 3], atol=1e-6)
     np.testing.assert_allclose(table["weight α"], parts.weights[3, 3], atol=1e-5)
@@ -103,7 +104,7 @@ def test_tables_of_any_size_are_drawn(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, positions: int, width: int
 ) -> None:
     own = sinusoidal_table(positions, width).numpy()
-    monkeypatch.setattr("viz_app.services.position_tables.position_table", lambda key: own)
+    monkeypatch.setattr("viz_app.services.analyses.position_table", lambda key: own)
     for name in ("The matrix", "Waves and counters", "Distances and rotation"):
         app = open_app("positions", position_tab=name)
         assert app.select_slider(key="width").value == width

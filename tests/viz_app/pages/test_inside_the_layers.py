@@ -13,13 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.analysis import zeroing
-from model.analysis.contributions import contribution_names, contributions
-from model.analysis.influence import Influence, influence, influence_names
+from model.analysis.contributions import contributions
+from model.analysis.followed import Followed
+from model.analysis.influence import Influence, influence
 from model.analysis.lens import decoder_lens, logit_lens
-from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, load_checkpoint, load_classifier
-from model.inference.classify import Classification, record_classification
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, load_classifier
 from model.inference.translate import translate
-from model.inference.translation import RecordedArrays
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 from tests.model.analysis.follow import contributions_to, follow, lens_of, stations_of, zeroing_of
@@ -32,8 +31,7 @@ TABS = ("layers", "why", "read")
 
 
 def influence_of(checkpoint: Checkpoint) -> Influence:
-    translation, recording = follow(checkpoint, TEXT)
-    return influence(checkpoint.model, translation.maps, recording)
+    return influence(follow(checkpoint, TEXT))
 
 
 def test_the_grid_of_words_equals_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -113,52 +111,44 @@ REVIEW = "A wonderful film, and the acting is great."
 
 
 @pytest.fixture(scope="module")
-def classified() -> tuple[ClassifierCheckpoint, Classification, RecordedArrays]:
-    checkpoint = load_classifier(BUNDLED / "imdb-sentiment")
-    stack = checkpoint.model.stack("encoder")
-    record = (*contribution_names(stack), *influence_names(stack))
-    classification, recording = record_classification(checkpoint, REVIEW, record=record)
-    return checkpoint, classification, recording.arrays()
+def classified() -> Followed:
+    return follow(load_classifier(BUNDLED / "imdb-sentiment"), REVIEW)
 
 
-Classified = tuple[ClassifierCheckpoint, Classification, RecordedArrays]
-
-
-def test_the_parts_of_a_class_are_those_of_the_classifier(open_app: OpenApp, classified: Classified) -> None:
-    checkpoint, classification, recording = classified
+def test_the_parts_of_a_class_are_those_of_the_classifier(open_app: OpenApp, classified: Followed) -> None:
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[1])
-    outcome = classification.outcome_at(0)
+    outcome = classified.result.outcome_at(0)
     rival = next(one.id for one in outcome.candidates if one.token == "negative")
-    found = contributions(checkpoint.model, recording, outcome, rival)
-    assert classification.label == "positive"
+    found = contributions(classified, 0, rival)
+    assert outcome.text == "positive"
     z = array(charts(app)[0]["data"][0]["z"]).astype(float)
     expected = np.concatenate([found.heads["encoder"], found.feed_forward[:, None]], axis=1)
     np.testing.assert_allclose(z[:, ~np.isnan(z).all(axis=0)], expected, atol=1e-4)
 
 
-def test_the_class_after_each_layer_and_the_shares_of_tokens(open_app: OpenApp, classified: Classified) -> None:
-    checkpoint, classification, recording = classified
+def test_the_class_after_each_layer_and_the_shares_of_tokens(open_app: OpenApp, classified: Followed) -> None:
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[0])
-    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, classification.outcomes, recording)
+    lens = logit_lens(classified)
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), lens.own, atol=1e-4)
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[2])
-    found = influence(checkpoint.model, {"encoder": classification.encoder}, recording)
+    found = influence(classified)
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"])[0], found.pooled, atol=1e-4)
 
 
-def test_a_token_of_a_review_is_followed_to_the_class(open_app: OpenApp, classified: Classified) -> None:
+def test_a_token_of_a_review_is_followed_to_the_class(open_app: OpenApp, classified: Followed) -> None:
     app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=STATIONS, station_code="true")
     assert "only rounding" in app.success[-1].value
     table = app.dataframe[0].value
     assert table["token"].tolist() == ["positive", "negative"]
-    own = classified[1].probabilities
+    own = {one.token: one.probability for one in classified.result.outcome_at(0).candidates}
     np.testing.assert_allclose(table["probability"], [own["positive"], own["negative"]], atol=1e-5)
 
 
 def test_parts_that_do_not_add_up_are_an_error_and_no_picture(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyses, "contributions", lambda *args: replace(contributions(*args), difference=99.0))
+    page = "viz_app.sections.inside.why_this_word.contributions_in"
+    monkeypatch.setattr(page, lambda *args: replace(contributions(*args), difference=99.0))
     app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Where?", inside_tab=TABS[1])
     assert "but the difference of the model's own logits is 99.000" in app.error[0].value
     assert not charts(app)

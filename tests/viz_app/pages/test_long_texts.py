@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from model.analysis.anatomy import anatomy, derive
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, array, charts
 from viz_app.content.limits import WINDOW
 
@@ -42,7 +43,7 @@ def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
     open_app: OpenApp, checkpoint: Checkpoint
 ) -> None:
     app = open_app("inside", checkpoint=NAME, text=LONG, query="3", **HERE, **SECTION)
-    _, parts = anatomy(checkpoint, LONG, "encoder", 1)
+    parts = anatomy(follow(checkpoint, LONG), "encoder", 1)
     steps = derive(parts, 3, 3)
     _, products, values, weighted = (rows for rows in drawn(app)[:4])
     shown = slice(10, 10 + WINDOW)

@@ -9,15 +9,15 @@ from plotly.colors import hex_to_rgb
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from model.analysis.importance import gradient_importance, make_examples
-from model.analysis.mask_bugs import bug_weights, mask_bug
-from model.analysis.mask_mistakes import BUGS
+from model.analysis.importance import gradient_importance
+from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
 from model.analysis.padded_batch import padded_batch
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.kinds import KINDS
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
 from viz_app.content.examples import BATCHES
 from viz_app.sections.heads import ablation_board
@@ -99,8 +99,8 @@ def test_effects_that_would_reach_the_limit_of_a_job_are_not_offered(
 def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("heads", checkpoint=NAME)
     text = app.text_input(key="text").value
-    before = translate(checkpoint, text)
-    found = silence_each_head(checkpoint, before)
+    followed = follow(checkpoint, text)
+    before, found = followed.result, silence_each_head(followed)
     boards = {board["kind"]: board for board in component_data(app, "head_switches")["boards"]}
     for kind, grid in found.changes.items():
         spoken = [[face["note"] for face in row] for row in boards[kind]["faces"]]
@@ -159,7 +159,7 @@ def test_the_roles_and_the_importance_of_heads_are_those_of_the_analyses(
     assert "rarest" not in app.segmented_control(key="metric").options
     app = tab(app, "heads_tab", "Importance")
     pairs = [(TEXT, ""), ("Eine Frau lacht.", "A woman is laughing.")]
-    expected = gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+    expected = gradient_importance(checkpoint, pairs)
     kinds = array(charts(app)[0]["data"][0]["z"])
     for i, kind in enumerate(KINDS):  # the same order on every tab
         shown = kinds[:, 9 * i : 9 * i + 8]

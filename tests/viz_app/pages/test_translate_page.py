@@ -17,6 +17,7 @@ from model.config.search import SearchConfig
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
+from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
 from viz_app.content.numbers import percent
 
@@ -53,8 +54,8 @@ def test_impossible_search_settings_become_defaults(open_app: OpenApp) -> None:
 def test_rollout_and_value_norms_are_those_of_the_analyses(
     open_app: OpenApp, checkpoint: Checkpoint, kind: str
 ) -> None:
-    translation, norms = value_norms(checkpoint, TEXT)
-    maps = translation.maps
+    followed = follow(checkpoint, TEXT)
+    maps, norms = followed.maps, value_norms(followed)
     decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
     rolled = {"encoder": rollout(maps["encoder"]), "decoder": decoder, "cross": cross}[kind]
     app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")

@@ -4,7 +4,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.analysis.anatomy import anatomy
+from model.analysis.contributions import contributions
+from model.analysis.importance import all_heads, importance_of_each_head
+from model.analysis.influence import influence
 from model.analysis.learning import list_snapshots, run_snapshot
+from model.analysis.lens import logit_lens
+from model.analysis.mask_bugs import bug_weights, mask_bug
+from model.analysis.padded_batch import layer_stages, padded_batch
+from model.analysis.positions import encoder_input
+from model.analysis.silencing import decisive_heads
+from model.analysis.stations import way_of_token
+from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
@@ -12,17 +23,8 @@ from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.server import server_state
 from viz_app.server.server_state import Cache, size_of
-from viz_app.services import (
-    analyses,
-    head_analyses,
-    listing,
-    loading,
-    long_analyses,
-    map_files,
-    padded_batches,
-    position_tables,
-    results,
-)
+from viz_app.services import analyses, listing, loading, map_files, results
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 
 LONG = "A brown dog is running through the deep white snow near a small house. " * 40
@@ -37,12 +39,14 @@ def key() -> CheckpointKey:
 def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
     sizes = {
         "translation": size_of(results.result_of(key, Run(text=LONG))),
-        "anatomy": size_of(head_analyses.anatomy_of(key, Run(text=LONG), "encoder", 0)),
-        "encoder input": size_of(position_tables.encoder_input_of(key, LONG)),
-        "batch": size_of(padded_batches.batch_of(key, BATCH)),
-        "stages": size_of(padded_batches.score_stages_of(key, BATCH, "encoder", 0, 0)),
-        "bug": size_of(padded_batches.bug_of(key, BATCH, "fill")),
-        "bug weights": size_of(padded_batches.bug_weights_of(key, BATCH, "fill", "encoder", 0, 0)),
+        "anatomy": size_of(analysis_of(anatomy, key, Run(text=LONG), "encoder", 0)),
+        "encoder input": size_of(analysis_of(encoder_input, key, Run(text=LONG))),
+        "batch": size_of(analysis_of(padded_batch, key, BATCH)),
+        "stages": size_of(analysis_of(layer_stages, key, Analysis.of(padded_batch, key, BATCH), "encoder", 0, 0)),
+        "bug": size_of(analysis_of(mask_bug, key, BATCH, "fill")),
+        "bug weights": size_of(
+            analysis_of(bug_weights, key, Analysis.of(padded_batch, key, BATCH), "fill", "encoder", 0, 0)
+        ),
     }
     megabytes = {name: size / 1e6 for name, size in sizes.items()}
     assert megabytes["translation"] < 24, megabytes  # it is kept
@@ -51,14 +55,14 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
 
 def test_shared_results_are_read_only(key: CheckpointKey) -> None:
     translation = results.result_of(key, Run(text="A dog runs."))
-    _, parts = head_analyses.anatomy_of(key, Run(text="A dog runs."), "cross", 0)
+    parts = analysis_of(anatomy, key, Run(text="A dog runs."), "cross", 0)
     assert parts.mixing is not None
     for array in (
         translation.maps["cross"],
         parts.weights,
         parts.mixing.projection,
-        position_tables.position_table(key),
-        position_tables.sinusoids(8, 16, 100.0),
+        analyses.position_table(key),
+        analyses.sinusoids(8, 16, 100.0),
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -71,19 +75,18 @@ def test_an_analysis_follows_the_displayed_translation_of_any_search(key: Checkp
     shown = results.result_of(key, run)
     assert shown.text != results.result_of(key, Run(text=text)).text
     written = [token.probability for token in shown.written]
-    translation, parts = head_analyses.anatomy_of(key, run, "cross", 1)
+    parts = analysis_of(anatomy, key, run, "cross", 1)
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
-    lens = analyses.lens_of(key, run)
+    lens = analysis_of(logit_lens, key, run)
     np.testing.assert_allclose(lens.own[-1], written, atol=1e-5)
     last, place = loading.config_of(key).model.num_layers("decoder") - 1, 2
-    _, end = analyses.stations_of(key, run, "decoder", last, place)
+    _, end = analysis_of(way_of_token, key, run, "decoder", last, place)
     assert end is not None
     assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)
     rival = shown.written[place].candidates[-1]
     own = shown.written[place]
-    parts_of_word = analyses.contributions_of(key, run, place, rival.id)
+    parts_of_word = analysis_of(contributions, key, run, place, rival.id)
     assert parts_of_word.difference == pytest.approx(math.log(own.probability / rival.probability), abs=1e-3)
-    assert translation.text == shown.text
 
 
 @pytest.mark.parametrize("changed", [False, True])
@@ -97,12 +100,12 @@ def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: 
     found = results.result_of(key, run)
     outcome = next(one for one in found.outcomes if (one.position or 0) >= found.prompt_length)
     stack, place = outcome.stack, outcome.position or 0
-    assert analyses.lens_of(key, run).difference < 1e-4
-    assert analyses.influence_of(key, run).agrees
+    assert analysis_of(logit_lens, key, run).difference < 1e-4
+    assert analysis_of(influence, key, run).agrees
     rival = next(one.id for one in outcome.candidates if one.id != outcome.id)
-    assert analyses.contributions_of(key, run, place, rival).agrees
-    path, end = analyses.stations_of(key, run, stack, len(model.stack(stack).streams) - 2, place)
-    same = analyses.zeroing_of(key, run).residual < 1e-3
+    assert analysis_of(contributions, key, run, place, rival).agrees
+    path, end = analysis_of(way_of_token, key, run, stack, len(model.stack(stack).streams) - 2, place)
+    same = analysis_of(value_zeroing, key, run).residual < 1e-3
     assert (max(station.difference for station in path) < 1e-3 and same) is not changed
     assert end is not None
     assert end.difference < 1e-4
@@ -138,18 +141,20 @@ def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: 
         asked.append(key)
         return toy
 
-    monkeypatch.setattr(long_analyses, "loaded", loaded)
-    assert long_analyses.importance_of(key, pairs) is None
+    monkeypatch.setattr(analyses, "loaded", loaded)
+    assert Analysis.of(importance_of_each_head, key, pairs).known() is None
     reports: list[tuple[int, int]] = []
     for _ in range(2):
-        _, work = long_analyses.importance_work(key, pairs)
+        _, work = Analysis.of(importance_of_each_head, key, pairs).work()
         work(lambda done, steps: reports.append((done, steps)))
-    found = long_analyses.importance_of(key, pairs)
+    found = Analysis.of(importance_of_each_head, key, pairs).known()
     assert found is not None
     assert found["cross"].shape == (2, 1, 4)
     assert np.abs(found["cross"]).max() > 0
     assert len(asked) == 1
-    assert reports[-1] == (len(reports), len(reports))
+    heads = len(all_heads(toy.model))
+    assert reports[-1] == (heads, heads)
+    assert [done for done, _ in reports] == [0, 0, *range(heads + 1)]  # examples, their loss, and each head once
 
 
 def test_snapshots_run_one_after_the_other_and_others_may_run_in_between(
@@ -158,10 +163,10 @@ def test_snapshots_run_one_after_the_other_and_others_may_run_in_between(
     text, steps = "A dog runs on the beach.", list(list_snapshots(Path(key.path)))[:3]
     events: list[object] = []
     monkeypatch.setattr(server_state.GATE, "give_way", lambda: events.append("others"))
-    found = long_analyses.snapshots_work(key, text, steps)[1](lambda *done: events.append(done))
+    found = analyses.snapshots_work(key, text, steps)[1](lambda *done: events.append(done))
     assert [event for event in events if event != "others"] == [(0, 3), (1, 3), (2, 3)]
     assert all(events[events.index((done, 3)) + 1] == "others" for done in range(3))
-    assert found == long_analyses.snapshot_results_of(key, text, steps)
+    assert found == analyses.snapshot_results_of(key, text, steps)
     trained = results.result_of(key, Run(text=text))
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
     assert [one.text for one in found] == [one.text for one in alone]
@@ -172,7 +177,10 @@ def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey
     text = "A dog runs." + " " * server_state.MAX_CHARACTERS + " A cat sleeps."
     steps = list(list_snapshots(Path(key.path)))[:2]
     trained = results.result_of(key, Run(text=text))
-    for result in long_analyses.snapshots_work(key, text, steps)[1](lambda *_: None):
+    for result in analyses.snapshots_work(key, text, steps)[1](lambda *_: None):
         assert result.maps["encoder"].shape[-1] == len(trained.source)
     cut = text[: server_state.MAX_CHARACTERS]
-    assert long_analyses.decisive_heads_work(key, text)[0] == long_analyses.decisive_heads_work(key, cut)[0]
+    assert (
+        Analysis.of(decisive_heads, key, Run(text=text)).work()[0]
+        == Analysis.of(decisive_heads, key, Run(text=cut)).work()[0]
+    )

@@ -18,7 +18,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines, head_map
-from viz_app.services import long_analyses, results
+from viz_app.services import analyses, results
 
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
@@ -54,7 +54,7 @@ def test_a_slow_model_runs_in_a_job_with_progress(
         return compute(*args, report=lambda *counts: (reports.append(counts), report(*counts)), **kwargs)
 
     monkeypatch.setattr(results, "READ_PER_SECOND", 1.0)
-    monkeypatch.setattr(long_analyses, "compute", reporting)
+    monkeypatch.setattr(analyses, "compute", reporting)
     text = "Ein alter Mann wartet vor dem Bahnhof auf seinen Sohn."
     expected = translate(checkpoint, text)
     app = open_app("translate", checkpoint=NAME, text=text, kind="cross", layer="2", head="3")

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.importance import all_heads
-from model.analysis.silencing import SilencingEffects
+from model.analysis.silencing import SilencingEffects, decisive_heads, silence_each_head
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.inference.run import Run
@@ -32,7 +32,8 @@ from viz_app.sections.heads.intervention_choice import (
     spoken_changes,
 )
 from viz_app.server.server_state import JOBS
-from viz_app.services import analyses, loading, long_analyses, results
+from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
@@ -213,8 +214,8 @@ def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, b
         st.caption(sentences([t("The effect of each head is not measured here."), plain(worded(reason))]))
         return None, False
     seconds = analyses.seconds_of_effects(key, text)
-    known = long_analyses.known_effects_of(key, text)
-    effects = analyses.head_effects_of(key, text) if seconds <= MOST_SECONDS else known
+    known = Analysis.of(silence_each_head, key, Run(text=text)).known()
+    effects = analysis_of(silence_each_head, key, Run(text=text)) if seconds <= MOST_SECONDS else known
     if effects is None:
         return None, requests_effects(key, text, seconds)
     summary(effects, results.result_of(key, run), loading.config_of(key).task)
@@ -233,7 +234,7 @@ def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
             )
         )
         return False
-    subject, _ = long_analyses.effects_work(key, text)
+    subject, _ = Analysis.of(silence_each_head, key, Run(text=text)).work()
     if requested(subject):
         return True
     meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
@@ -305,7 +306,7 @@ def ablation_board(key: CheckpointKey, run: Run) -> None:
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            subject, work = long_analyses.effects_work(key, run.text)
+            subject, work = Analysis.of(silence_each_head, key, Run(text=run.text)).work()
             if wait_for(subject, work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
                 st.rerun()
 
@@ -370,7 +371,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
-    subject, work = long_analyses.decisive_heads_work(key, text)
+    subject, work = Analysis.of(decisive_heads, key, Run(text=text)).work()
     if wanted or requested(subject):
         silenced = wait_for(subject, work, lane="search", step=N_("Translation {done} of {total}."))
         if silenced is not None:

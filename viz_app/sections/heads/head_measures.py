@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.alignment import Pointer
-from model.analysis.statistics import METRICS, mean_over_queries, rank_agreement, suggested_role
+from model.analysis.alignment import Pointer, aligned_pairs, link_all_pairs
+from model.analysis.importance import Pairs, gradient_importance, importance_of_each_head, in_batches
+from model.analysis.statistics import METRICS, mean_over_queries, metrics_of_run, rank_agreement, suggested_role
 from model.config.kinds import KINDS
 from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
 from model.inference.opening import AnyConfig
@@ -21,9 +22,9 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.heads import head_grids
 from viz_app.figures.scales import marked
-from viz_app.services import analyses, head_analyses, long_analyses
+from viz_app.services import analyses
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
@@ -165,14 +166,14 @@ def take_file() -> None:
 
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
-    texts = head_analyses.texts_to_read(key, pairs)
+    texts = analyses.texts_to_read(key, pairs)
     each = [
-        head_analyses.head_metrics_of(key, Run(text=text))
+        analysis_of(metrics_of_run, key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
     ]
     grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
-    if head_analyses.has_sinks(key):
+    if analyses.has_sinks(key):
         st.caption(
             t(
                 "This model has attention sinks, so the weights of a row sum to less than 1. Entropy and distance are "
@@ -293,7 +294,7 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
         t("Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head."),
     )
     few_at_a_time = with_progress(in_batches(pairs), N_("Batch {done} of {total}."), at_least=3)
-    parts = [head_analyses.gradient_importance_of(key, few) for few in few_at_a_time]
+    parts = [analysis_of(gradient_importance, key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(
         head_grids(mean_by_title(gradients), unit=t("nats"), height=280),
@@ -307,10 +308,10 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
 def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
     """The change of the loss without each head; None until it is measured."""
     section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
-    changes = long_analyses.importance_of(key, pairs)
+    changes = Analysis.of(importance_of_each_head, key, pairs).known()
     if changes is not None:
         return changes
-    subject, work = long_analyses.importance_work(key, pairs)
+    subject, work = Analysis.of(importance_of_each_head, key, pairs).work()
     if not requested(subject) and not st.button(t("Measure every head"), icon=":material/play_arrow:", key="measure"):
         return None
     if wait_for(subject, work, lane="importance", step=N_("Head {done} of {total}.")) is not None:
@@ -364,7 +365,7 @@ def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterato
 
 def word_alignment(key: CheckpointKey) -> None:
     """List all heads, and the summaries of all heads, by their alignment error rate."""
-    pairs = analyses.aligned_pairs(key)
+    pairs = analysis_of(aligned_pairs, key)
     if not pairs:
         st.info(
             t(
@@ -373,9 +374,9 @@ def word_alignment(key: CheckpointKey) -> None:
             )
         )
         return
-    links = long_analyses.word_links_of(key)
+    links = Analysis.of(link_all_pairs, key).known()
     if links is None:
-        subject, work = long_analyses.alignment_work(key)
+        subject, work = Analysis.of(link_all_pairs, key).work()
         links = start_and_wait_for(subject, work, lane="alignment", step=N_("Sentence {done} of {total}."))
     if links is None:
         return

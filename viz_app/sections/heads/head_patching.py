@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model.analysis.patching import Contrast, PatchingEffects
+from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
@@ -21,7 +21,8 @@ from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
-from viz_app.services import analyses, loading, long_analyses, results
+from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
@@ -97,9 +98,9 @@ def head_patching(key: CheckpointKey, text: Text) -> None:
     runs = two_runs(key, text, donor)
     if runs is None:
         return
-    closeness = long_analyses.patching_effects_of(key, donor, text)
+    closeness = Analysis.of(patch_every_head, key, donor, text).known()
     if closeness is None:
-        subject, work = long_analyses.patching_work(key, donor, text)
+        subject, work = Analysis.of(patch_every_head, key, donor, text).work()
         closeness = start_and_wait_for(subject, work, lane="patching", step=N_("Run {done} of {total}."))
     if closeness is None:
         return

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.readout_stations import Prediction
 from model.analysis.station import Station
+from model.analysis.stations import Prediction, way_of_token
 from model.config.model import ModelConfig
 from model.inference.run import Run
 from model.network.protocols import Sizes
@@ -20,7 +20,8 @@ from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
-from viz_app.services import analyses, loading, results
+from viz_app.services import loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw, numbers
@@ -90,7 +91,7 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     sizes, translation = loading.config_of(key).model, results.result_of(key, run)
     tokens = {"encoder": translation.source, "decoder": translation.read}
     chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
-    stations, prediction = analyses.stations_of(key, run, chosen.stack, chosen.layer, chosen.position)
+    stations, prediction = analysis_of(way_of_token, key, run, chosen.stack, chosen.layer, chosen.position)
     # The drawing needs its full width for words of 14 pixels.
     vectors = st.container(key="overview")
     if isinstance(sizes, ModelConfig):

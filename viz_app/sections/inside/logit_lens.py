@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from model.analysis.lens import Lens
+from model.analysis.lens import Lens, logit_lens
 from model.inference.run import Run
 from model.inference.translation import Translation
 from model.text.pair import texts_of
@@ -14,6 +14,7 @@ from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.words import word_grid
 from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -44,7 +45,7 @@ def early_predictions(key: CheckpointKey, run: Run) -> None:
 
 def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
     """Draw the probability of each label after each layer."""
-    lens = analyses.lens_of(key, run)
+    lens = analysis_of(logit_lens, key, run)
     section(
         t("After each layer"),
         t(
@@ -75,7 +76,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Translation) -> None:
     """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
     positions = tuple(one.position for one in translation.outcomes if one.position is not None)
     writes = bool(translation.written)
-    lens = analyses.lens_of(key, run, shown_positions(positions, translation.prompt_length))
+    lens = analysis_of(logit_lens, key, run, shown_positions(positions, translation.prompt_length))
     section(
         t("After each layer of the decoder") if writes else t("After each layer of the encoder"),
         t(

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.anatomy import Anatomy, Derivation, derive
+from model.analysis.anatomy import anatomy as anatomy_in
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.run import Run
@@ -17,7 +18,8 @@ from viz_app.content.plain import plain, visible
 from viz_app.content.translation import t, worded
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
-from viz_app.services import head_analyses, loading
+from viz_app.services import loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.charts import draw
@@ -36,11 +38,11 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(loading.config_of(key)))
     try:
-        translation, anatomy = head_analyses.anatomy_of(key, run, kind, layer)
+        anatomy = analysis_of(anatomy_in, key, run, kind, layer)
     except ConfigError as error:
         st.info(plain(worded(error)))
         return
-    query_tokens, key_tokens = translation.tokens_of(kind)
+    query_tokens, key_tokens = results.result_of(key, run).tokens_of(kind)
     with query_column:
         query = query_picker(query_tokens, kind)
     shown = choose_keys(len(key_tokens))

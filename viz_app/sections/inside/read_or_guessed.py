@@ -7,7 +7,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.influence import Influence
+from model.analysis.influence import influence as influence_in
 from model.analysis.streams import FloatArray
+from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
 from model.inference.run import Run
 from model.inference.translation import Translation
@@ -18,7 +20,8 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.scales import bound_of
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
-from viz_app.services import analyses, results
+from viz_app.services import results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import MapWindow, choose_window
@@ -43,7 +46,7 @@ VALUE_ZEROING = N_(
 
 def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
-    translation, influence = results.result_of(key, run), analyses.influence_of(key, run)
+    translation, influence = results.result_of(key, run), analysis_of(influence_in, key, run)
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
     if not influence.agrees:
@@ -224,7 +227,7 @@ def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Translation, w
         ),
     )
     try:
-        zeroing = analyses.zeroing_of(key, run)
+        zeroing = analysis_of(value_zeroing, key, run)
     except ConfigError as error:
         st.info(plain(worded(error)))
         return

@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
+from model.analysis.contributions import contributions as contributions_in
 from model.config.kinds import KINDS
 from model.inference.outcomes import Outcome
 from model.inference.run import Run
@@ -16,7 +17,8 @@ from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
 from viz_app.figures.scales import marked
-from viz_app.services import analyses, loading, results
+from viz_app.services import loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -34,7 +36,7 @@ def why_this_word(key: CheckpointKey, run: Run) -> None:
         raise nothing_predicted(loading.config_of(key))
     label = outcomes[0].position is None
     outcome, rival = ask_for_label(outcomes[0]) if label else ask_for_words(outcomes)
-    contributions = analyses.contributions_of(key, run, outcome.position or 0, rival.id)
+    contributions = analysis_of(contributions_in, key, run, outcome.position or 0, rival.id)
     draw_contributions(contributions, visible(outcome.text), visible(rival.token), exclusive=not outcome.several)
 
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from model.analysis.mask_bugs import BugReport
+from model.analysis.mask_bugs import BugReport, bug_weights, bugs_of, mask_bug
+from model.analysis.padded_batch import padded_batch
 from model.checkpoints.languages import tag
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.translation import N_, t
 from viz_app.figures.attention import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
-from viz_app.services import loading, padded_batches
+from viz_app.services import loading
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
@@ -85,7 +87,7 @@ MISTAKES: Mapping[str, Mistake] = {
 
 def bug_lab(sentence: PaddedSentence) -> None:
     """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
-    names = padded_batches.bug_names(sentence.key, sentence.side)
+    names = analysis_of(bugs_of, sentence.key, sentence.side)
     settle("bug", "fill", names)
     name = st.segmented_control(
         t("Mistake"), names, format_func=lambda bug: t(MISTAKES[bug].title), required=True, key="bug"
@@ -110,9 +112,8 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
     titles = {CORRECT: t("Correct mask"), name: t(MISTAKES[name].title)}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
         report = report_of(sentence, bug)
-        weights = padded_batches.bug_weights_of(
-            sentence.key, sentence.sentences, bug, kind, layer, sentence.row, sentence.side
-        )
+        batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
+        weights = analysis_of(bug_weights, sentence.key, batch, bug, kind, layer, sentence.row)
         with column:
             section(title, describe_leak(report, kind, sentence.row))
             draw(
@@ -149,7 +150,7 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
 
 
 def report_of(sentence: PaddedSentence, name: str) -> BugReport:
-    return padded_batches.bug_of(sentence.key, sentence.sentences, name, sentence.side)
+    return analysis_of(mask_bug, sentence.key, sentence.sentences, name, sentence.side)
 
 
 def show_results(sentence: PaddedSentence, name: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.padded_batch import PaddedBatch
+from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch, usual_side
 from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
@@ -23,7 +23,8 @@ from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, padded_batches
+from viz_app.services import loading
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
@@ -93,7 +94,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
 
 def pick_side(key: CheckpointKey) -> Side | None:
     """Choose where a language model gets its padding; by default where its tokenizer pads. None for other models."""
-    usual = padded_batches.usual_side(key)
+    usual = analysis_of(usual_side, key)
     if usual is None:
         return None
     settle("padding_side", usual, SIDES)
@@ -188,8 +189,9 @@ def correct_masks(sentence: PaddedSentence) -> None:
         draw_masks(sentence, layer)
     with batch_place:
         show_batch(sentence)
-    heads = padded_batches.score_stages_of(sentence.key, sentence.sentences, kind, layer, sentence.row, sentence.side)
-    stages = {name: heads[name][head] for name in padded_batches.STAGES}  # each (T, S)
+    batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
+    heads = analysis_of(layer_stages, sentence.key, batch, kind, layer, sentence.row)
+    stages = {name: heads[name][head] for name in STAGES}  # each (T, S)
     draw_stages(
         stages,
         sentence.axes[kind],
@@ -288,7 +290,7 @@ def draw_stages(
     """Draw the scores of one head before and after the mask, and its weights.
 
     Args:
-        stages: Stage, one of `padded_batches.STAGES` → (T, S).
+        stages: Stage, one of `padded_batch.STAGES` → (T, S).
         axes: The labels of the map.
         allowed: The mask, (T, S).
         head_name: Such as "layer 1, head 2".

@@ -14,7 +14,7 @@ from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures import positions
-from viz_app.services import position_tables
+from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -107,7 +107,7 @@ def has_formula(kind: str) -> bool:
 def require_table(key: CheckpointKey) -> FloatArray:
     """Return the position table (max_length, D) of a checkpoint; end the page with a sentence if it has none."""
     try:
-        return position_tables.position_table(key)
+        return analyses.position_table(key)
     except CheckpointError:
         st.header(t("This page is about tables of positions. This model has none"))
         end_page(
@@ -151,7 +151,7 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
             base=decimal(USUAL_BASE),
         )
     )
-    table = position_tables.sinusoids(length, width, float(base))
+    table = analyses.sinusoids(length, width, float(base))
     return Encoding(kind=kind, own=own, table=table, base=float(base))
 
 

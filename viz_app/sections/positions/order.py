@@ -8,8 +8,17 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.by_distance import weight_by_distance
-from model.analysis.positions import Property, distances, dot_products, encoding_properties, rotation, rotation_error
+from model.analysis.positions import (
+    Property,
+    distances,
+    dot_products,
+    encoder_input,
+    encoding_properties,
+    rotation,
+    rotation_error,
+    scores_by_distance,
+    weight_by_distance,
+)
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from model.inference.run import UNTOUCHED, Run
@@ -21,7 +30,8 @@ from viz_app.content.translation import N_, t, tn
 from viz_app.figures import positions
 from viz_app.sections.positions.encoding import Encoding
 from viz_app.sections.sentiment import ask_for_review
-from viz_app.services import analyses, loading, position_tables, results
+from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -106,7 +116,7 @@ def distance_scores(key: CheckpointKey) -> None:
         ),
     )
     layer = layer_picker(config.model.num_encoder_layers)
-    scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
+    scores = analysis_of(scores_by_distance, key, layer, min(REACH, (config.model.max_length - 1) // 2))
     draw(
         positions.by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
         key="distance_scores",
@@ -132,7 +142,7 @@ def distance_numbers(key: CheckpointKey) -> None:
         if not config.model.num_layers(kind):
             continue
         section(*(t(text) for text in ADDED[kind]))
-        scores = analyses.scores_by_distance_of(key, 0, REACH, stack=kind)
+        scores = analysis_of(scores_by_distance, key, 0, REACH, kind)
         if kind == "decoder":
             scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
         draw(
@@ -268,8 +278,8 @@ def check_rotation(table: FloatArray, matrix: FloatArray, shift: int) -> None:
 def compare_properties(encoding: Encoding) -> None:
     """Show which of four properties sinusoids and a learned table have."""
     max_length, d_model = encoding.own.shape
-    tables: Mapping[str, FloatArray] = {"sinusoidal": position_tables.sinusoids(max_length, d_model, 10_000.0)}
-    learned = position_tables.learned_table() if encoding.has_formula else encoding.own
+    tables: Mapping[str, FloatArray] = {"sinusoidal": analyses.sinusoids(max_length, d_model, 10_000.0)}
+    learned = analyses.learned_table() if encoding.has_formula else encoding.own
     if learned is not None:
         tables = {**tables, "table" if encoding.kind == "table" else "learned": learned}
     section(t("Four properties of a good encoding"), t("Computed over all positions of the model."))
@@ -316,8 +326,8 @@ def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
 
 def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
     """Draw the embeddings, the encoding, and their sum, which the first layer reads."""
-    translation, embeddings, total = position_tables.encoder_input_of(key, text)
-    tokens = [token.text for token in translation.source]
+    embeddings, total = analysis_of(encoder_input, key, Run(text=text))
+    tokens = [token.text for token in results.result_of(key, Run(text=text)).source]
     encoding = own[: len(tokens)]
     section(
         t("Embedding × √d_model + encoding = input"),

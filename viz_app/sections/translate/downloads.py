@@ -15,7 +15,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, in_language, language, t
 from viz_app.export.report import MAX_TOKENS, Changed, report
 from viz_app.server.server_state import GATE
-from viz_app.services import head_analyses, loading, map_files, results
+from viz_app.services import analyses, loading, map_files, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices
 from viz_app.widgets.text_notes import length_remedy
@@ -109,7 +109,7 @@ def html_page(
 def changed_run(key: CheckpointKey, run: Run, intervention: Intervention) -> Changed | None:
     """The run with the changes that this model can have; None without any, and for a model that writes nothing."""
     before = results.result_of(key, run)
-    if not intervention or not before.written or head_analyses.why_read_only(key):
+    if not intervention or not before.written or analyses.why_read_only(key):
         return None
     own = intervention.within(all_heads(loading.loaded(key).model))
     if not own:

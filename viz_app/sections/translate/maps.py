@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from model.analysis.anatomy import value_norms
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
@@ -24,7 +25,8 @@ from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.scales import bound_of
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
-from viz_app.services import analyses, head_analyses, loading, results
+from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.attention_view import (
     AttentionView,
     ChosenMap,
@@ -135,7 +137,9 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
         t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
     )
     tokens = {"merge": switched("merge"), "hide_special": switched("hide_special")}
-    norms = head_analyses.value_norms_of(key, run) if weighted else None
+    norms = analysis_of(value_norms, key, run) if weighted else None
+    tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+    norms = analysis_of(value_norms, key, run) if weighted else None
     maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
     layers, heads = maps.maps.shape[:2]
     with head_column:
@@ -162,7 +166,7 @@ def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
     if isinstance(loading.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
-    return worded(head_analyses.why_no_norms(key))
+    return worded(analyses.why_no_norms(key))
 
 
 def all_heads(choice: MapChoice) -> None:

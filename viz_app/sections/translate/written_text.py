@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+from model.analysis.influence import influence
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 from model.inference.findings import finding_in_run
@@ -18,6 +19,7 @@ from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.services import analyses, loading, results
+from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import switched
 from viz_app.session.page_facts import add_fact
@@ -85,7 +87,7 @@ def source_shares(key: CheckpointKey, run: Run) -> list[float]:
         return []
     with suppress(ConfigError):  # the text is too long
         given = results.result_of(key, run).prompt_length
-        shares: list[float] = analyses.influence_of(key, run).given(given)[given:].tolist()
+        shares: list[float] = analysis_of(influence, key, run).given(given)[given:].tolist()
         return shares
     return []
 
