@@ -78,7 +78,7 @@ class ShownTranslation(Translation):
             IndexError: the model does not have this layer or head.
         """
         from viz_app.components.attention_view import view
-        from viz_app.figures.attention import head_map
+        from viz_app.figures.heat_maps import head_map
 
         if kind not in self.maps:
             raise KeyError(f"This model has no attention {kind!r}. It has {', '.join(self.maps)}.")

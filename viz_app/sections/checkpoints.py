@@ -18,7 +18,7 @@ from viz_app.content.cards import LONGEST_CARD
 from viz_app.content.numbers import decimal, joined, percent_column
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, language, t, tn, worded
-from viz_app.figures import training
+from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.services import listing, loading
 from viz_app.services.listing import CheckpointKey, Listed
@@ -310,7 +310,7 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
     with quality:
         section(t(heading), t(meaning))
         draw(
-            training.curves(
+            curves(
                 history["step"].tolist(), {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT
             ),
             key="quality_curve",
@@ -321,7 +321,7 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
 def draw_loss(history: pd.DataFrame, *, title: str) -> None:
     section(t("Loss"), t("The training loss includes label smoothing and dropout."))
     draw(
-        training.curves(
+        curves(
             history["step"].tolist(),
             {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()},
             title=title,

@@ -18,7 +18,7 @@ from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.picture import map_summary, map_table
-from viz_app.figures.scales import bound_of
+from viz_app.figures.style import bound_of
 from viz_app.services import long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import result_of

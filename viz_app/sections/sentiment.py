@@ -21,9 +21,8 @@ from viz_app.content.examples import REVIEWS
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
-from viz_app.figures.attention import head_map
-from viz_app.figures.scales import bound_of
-from viz_app.figures.style import Axes
+from viz_app.figures.heat_maps import head_map
+from viz_app.figures.style import Axes, bound_of
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle

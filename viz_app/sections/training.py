@@ -14,12 +14,12 @@ from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import view
+from viz_app.components.elements.maps import HeadGrid, head_grid
 from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import plain
+from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, tn, worded
-from viz_app.figures.attention import head_map
-from viz_app.figures.overview import overview
-from viz_app.figures.training import curves
+from viz_app.figures.lines import curves
+from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
@@ -28,8 +28,8 @@ from viz_app.services import listing, snapshots
 from viz_app.session.boundary import boundary
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
-from viz_app.widgets.charts import draw
-from viz_app.widgets.head_picker import clicked_head, open_tile
+from viz_app.widgets.charts import draw, draw_map, numbers
+from viz_app.widgets.head_picker import clicked_head, open_head
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import duration_text, queue_text
 from viz_app.widgets.navigation import page_link
@@ -41,7 +41,6 @@ WIDTHS = (32, 64, 128)
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 CURVE_HEIGHT, MAP_HEIGHT = 215, 320  # pixels
-LAYER_HEIGHT, AXIS_HEIGHT = 70, 62  # pixels of the picture of all heads: of one layer, and below the last layer
 
 
 def ask_for_plan(*, disabled: bool) -> str:
@@ -317,26 +316,28 @@ def draw_maps(reading: Translation) -> None:
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
     layer, head = clicked_head(layers, heads, prefix="trained_")
-    draw(
-        overview(
-            shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=LAYER_HEIGHT * layers + AXIS_HEIGHT
-        ),
-        key="training_board",
-        on_select=partial(open_tile, "training_board", prefix="trained_"),
-        alt=t(
-            "{layers} × {heads} small heatmaps, one for each layer and head of the {name}",
-            layers=layers,
-            heads=heads,
-            name=t(KINDS["cross"].full_name),
-        ),
+    kind = t(KINDS["cross"].full_name)
+    alt = t(
+        "{layers} × {heads} small heatmaps, one for each layer and head of the {name}",
+        layers=layers,
+        heads=heads,
+        name=kind,
     )
-    draw(
-        head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP_HEIGHT),
+    summary = overview_summary(shown.maps)
+    grid = HeadGrid(
+        maps=shown.maps,
+        allowed=shown.allowed,
+        chosen=(layer, head),
+        title=alt,
+        alt=sentences([as_sentence(alt), summary]),
+    )
+    head_grid(grid, key="training_board", on_open=partial(open_head, prefix="trained_"))
+    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="training_board", alt=alt)
+    draw_map(
+        shown.maps[layer, head],
+        shown.axes,
+        shown.allowed[layer],
         key="training_map",
-        alt=t(
-            "Heatmap of layer {layer}, head {head} of the {kind}",
-            layer=layer + 1,
-            head=head + 1,
-            kind=t(KINDS["cross"].full_name),
-        ),
+        least=MAP_HEIGHT,
+        alt=t("Heatmap of layer {layer}, head {head} of the {kind}", layer=layer + 1, head=head + 1, kind=kind),
     )

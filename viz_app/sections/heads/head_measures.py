@@ -19,8 +19,8 @@ from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.heads import head_grids
-from viz_app.figures.scales import marked
+from viz_app.figures.grids import head_grids
+from viz_app.figures.style import marked
 from viz_app.services import analyses, head_analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches

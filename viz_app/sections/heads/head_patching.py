@@ -18,15 +18,14 @@ from viz_app.content.examples import DONORS, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.attention import difference_map
-from viz_app.figures.heads import head_grids
+from viz_app.figures.grids import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import start_and_wait_for
@@ -240,9 +239,13 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
         query_title=t("layer · head"),
         key_title=t("position: source token") if of_encoder else t("position: token just read"),
     )
-    draw(
-        difference_map(grid, axes, np.ones(grid.shape, dtype=bool), height=300, unit=t("share")),
+    draw_map(
+        grid,
+        axes,
         key="patched_positions",
+        least=300,
+        unit=t("share"),
+        signed=True,
         alt=t("How much closer each head brings the run when it is patched at one position"),
     )
 

@@ -20,14 +20,13 @@ from viz_app.components.attention_view import view
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.figures.attention import clickable_map
 from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle_number
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw_map
 from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.map_window import choose_window
@@ -123,15 +122,19 @@ def switch_positions() -> None:
     set_choice("intervention", replace(intervention_now(), positions=st.session_state["board_positions"]))
 
 
-def paint_cell(head: Head) -> None:
-    """Callback of the map of this head: the chosen cell gets the new weight."""
-    points = st.session_state["paint_map"].selection.points
-    if points:
-        query, key = points[0]["customdata"]
-        now = intervention_now()
-        others = {cell for cell in now.painted if (cell.head, cell.query) != (head, query)}
-        cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
-        set_choice("intervention", replace(now, painted=frozenset(others | {cell})))
+def paint_cell(head: Head, first: tuple[int, int], row: int, column: int) -> None:
+    """Callback of the map of this head: the chosen cell gets the new weight.
+
+    Args:
+        head: The head.
+        first: The query and the key of the first cell of the section that the map shows.
+        row: Of the cell in this section.
+        column: Of the cell.
+    """
+    query, key, now = first[0] + row, first[1] + column, intervention_now()
+    others = {cell for cell in now.painted if (cell.head, cell.query) != (head, query)}
+    cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
+    set_choice("intervention", replace(now, painted=frozenset(others | {cell})))
 
 
 def head_name(head: Head) -> str:
@@ -187,17 +190,14 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
     shown = view(after, head.kind, merge=False, hide_special=False)
     weights = np.asarray(shown.maps[head.layer, head.head])
     window = choose_window(weights, shown.axes)
-    draw(
-        clickable_map(
-            window.of(weights),
-            window.of_axes(shown.axes),
-            window.of(shown.allowed[head.layer]),
-            first=window.starts,
-            height=380,
-        ),
+    draw_map(
+        window.of(weights),
+        window.of_axes(shown.axes),
+        window.of(shown.allowed[head.layer]),
         key="paint_map",
-        fills=True,
-        on_select=partial(paint_cell, head),
+        least=380,
+        action=t("choose to paint"),
+        on_cell=partial(paint_cell, head, window.starts),
         alt=t(
             "Attention weights of layer {layer}, head {head}; choose a cell to paint it",
             layer=head.layer + 1,

@@ -12,7 +12,8 @@ from model.inference.translation import Translation
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t, tp
-from viz_app.figures.words import word_grid
+from viz_app.figures.grids import word_grid
+from viz_app.figures.style import Axes
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -165,10 +166,12 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
         word_grid(
             lens.tokens,
             lens.probabilities,
-            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
-            columns=[read[position].label for position in lens.positions],
-            row_title=t("stopped after"),
-            column_title=t("token read last") if translation.written else t("masked token"),
+            Axes(
+                queries=layer_names(layers),
+                keys=[read[position].label for position in lens.positions],
+                query_title=t("stopped after"),
+                key_title=t("token read last") if translation.written else t("masked token"),
+            ),
             notes=notes,
             height=90 + 44 * (layers + 1),
         ),
@@ -176,6 +179,10 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
         wide=True,
         alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=layers),
     )
+
+
+def layer_names(layers: int) -> list[str]:
+    return [t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))]
 
 
 def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
@@ -192,10 +199,7 @@ def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
         word_grid(
             words,
             lens.own,
-            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
-            columns=labels,
-            row_title=t("stopped after"),
-            column_title=t("label"),
+            Axes(queries=layer_names(layers), keys=labels, query_title=t("stopped after"), key_title=t("label")),
             notes=notes,
             height=90 + 44 * (layers + 1),
         ),

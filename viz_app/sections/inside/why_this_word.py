@@ -14,8 +14,8 @@ from model.inference.tokens import Candidate
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
-from viz_app.figures.heads import head_grids
-from viz_app.figures.scales import marked
+from viz_app.figures.grids import head_grids
+from viz_app.figures.style import marked
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle

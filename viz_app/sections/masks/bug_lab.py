@@ -10,7 +10,7 @@ from model.analysis.mask_bugs import BugReport
 from model.checkpoints.languages import tag
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.translation import N_, t
-from viz_app.figures.attention import head_map
+from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
 from viz_app.services import loading, padded_batches
 from viz_app.session.choices import settle

@@ -20,8 +20,7 @@ from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t
-from viz_app.figures import masks
-from viz_app.figures.attention import head_map
+from viz_app.figures.heat_maps import head_map, mask_map, score_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
@@ -223,7 +222,7 @@ def draw_masks(sentence: PaddedSentence, layer: int) -> None:
         with column:
             section(title, rule)
             draw(
-                masks.mask_map(mask, axes, height=HEIGHT),
+                mask_map(mask, axes, height=HEIGHT),
                 key=f"{name}_mask",
                 alt=t("{title}: blue cells may attend, grey cells are masked", title=title),
             )
@@ -300,7 +299,7 @@ def draw_stages(
         with column:
             st.caption(title)
             draw(
-                masks.score_map(stages[name], axes, bound=bound, height=HEIGHT),
+                score_map(stages[name], axes, bound=bound, height=HEIGHT),
                 key=f"stage_{name}",
                 alt=t("{title}: {head}", title=title, head=head_name),
             )

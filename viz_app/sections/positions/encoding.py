@@ -13,7 +13,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
-from viz_app.figures import positions
+from viz_app.figures import lines, vectors
 from viz_app.services import position_tables
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -168,7 +168,7 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
     """Draw an encoding (positions, dimensions) of a kind, as the configuration names it."""
     section(t("The matrix"), t(ROWS.get(kind, ROWS[""])))
     draw(
-        positions.matrix(table, height=380),
+        vectors.matrix(table, height=380),
         key="matrix",
         fills=True,
         alt=t(
@@ -194,7 +194,7 @@ def draw_dimensions(table: NDArray[np.float32]) -> None:
     default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
     chosen = st.multiselect(t("Dimensions"), options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
     draw(
-        positions.curves(table, chosen, height=380),
+        lines.dimensions(table, {one: t("dimension {dimension}", dimension=one) for one in chosen}, height=380),
         key="curves",
         alt=t(
             "Curves over the position. Dimensions: {dimensions}.",
@@ -207,7 +207,7 @@ def draw_similarity(table: NDArray[np.float32]) -> None:
     """Draw the cosine similarity of every two rows of the matrix."""
     section(t("Similarity of positions"), t("The cosine similarity of the vectors of every two positions."))
     draw(
-        positions.similarity(cosine_similarity(table), height=400),
+        vectors.similarity(cosine_similarity(table), height=400),
         key="similarity",
         alt=t("Heatmap of the cosine similarity between positions"),
     )
@@ -246,7 +246,7 @@ def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
         ),
     )
     draw(
-        positions.wavelengths(lengths, longest_text=longest_text, height=360),
+        lines.wavelengths(lengths, longest_text=longest_text, height=360),
         key="wavelengths",
         alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
     )
@@ -257,14 +257,13 @@ def draw_sinusoids(table: FloatArray, lengths: FloatArray) -> None:
     section(t("Sinusoids"), t("The sines of some dimensions, from the shortest wave to the longest."))
     dimensions = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
     draw(
-        positions.curves(
+        lines.dimensions(
             table,
-            dimensions,
-            height=360,
-            names=[
-                t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
+            {
+                d: t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
                 for d in dimensions
-            ],
+            },
+            height=360,
         ),
         key="sinusoids",
         alt=t("Sine waves of {n} dimensions over the position", n=len(dimensions)),
@@ -289,7 +288,7 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
     left, right = st.columns(2)
     with left:
         draw(
-            positions.bits(
+            vectors.bits(
                 ((numbers[:, None] >> np.arange(DIGITS)) & 1).astype(np.uint8), columns=t("digit"), height=420
             ),
             key="bits",
@@ -297,7 +296,7 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
         )
     with right:
         draw(
-            positions.bits(
+            vectors.bits(
                 (table[numbers][:, [2 * i for i in pairs]] < 0).astype(np.uint8),
                 columns=t("wave"),
                 height=420,

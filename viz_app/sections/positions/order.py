@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,10 @@ from model.text.pair import texts_of
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tn
-from viz_app.figures import positions
+from viz_app.figures import vectors
+from viz_app.figures.lines import by_distance
+from viz_app.figures.picture import numbered_axes
+from viz_app.figures.style import marked
 from viz_app.sections.positions.encoding import Encoding
 from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import analyses, loading, position_tables, results
@@ -108,7 +112,7 @@ def distance_scores(key: CheckpointKey) -> None:
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
     draw(
-        positions.by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
+        by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
         key="distance_scores",
         alt=t("Score by the distance of query and key, a curve for each head of layer {layer}", layer=layer + 1),
     )
@@ -136,7 +140,7 @@ def distance_numbers(key: CheckpointKey) -> None:
         if kind == "decoder":
             scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
         draw(
-            positions.by_distance(scores, unit=t("points of score"), height=360),
+            by_distance(scores, unit=t("points of score"), height=360),
             key=f"{kind}_distance_numbers",
             alt=t(ADDED_ALT[kind]),
         )
@@ -159,7 +163,7 @@ def distance_weights(key: CheckpointKey) -> None:
     layer = layer_picker(config.model.num_encoder_layers)
     reach = min(REACH, len(reading.tokens) - 1)
     draw(
-        positions.by_distance(weight_by_distance(reading.encoder[layer], reach), unit=t("mean weight"), height=360),
+        by_distance(weight_by_distance(reading.encoder[layer], reach), unit=t("mean weight"), height=360),
         key="distance_weights",
         alt=t(
             "Mean attention weight by the distance of query and key, a curve for each head of layer {layer}",
@@ -195,14 +199,14 @@ def draw_pairs(table: FloatArray) -> None:
     with left:
         section(t("Dot product of every two positions"), t("Large for similar positions."))
         draw(
-            positions.pairs(dot_products(table), unit=t("dot product"), height=380),
+            vectors.pairs(dot_products(table), unit=t("dot product"), height=380),
             key="dot product",
             alt=t("Heatmap of the dot product of every two positions"),
         )
     with right:
         section(t("Distance of every two positions"), t("How far apart their vectors are."))
         draw(
-            positions.pairs(distances(table), unit=t("distance"), height=380),
+            vectors.pairs(distances(table), unit=t("distance"), height=380),
             key="distance",
             alt=t("Heatmap of the distance of every two positions"),
         )
@@ -239,7 +243,7 @@ def draw_rotation(table: FloatArray, *, base: float) -> None:
         )
     with left:
         draw(
-            positions.rotation(matrix[:SHOWN, :SHOWN], height=420),
+            vectors.rotation(matrix[:SHOWN, :SHOWN], height=420),
             key="rotation",
             alt=tn(
                 "The rotation matrix that moves an encoding by {n} position",
@@ -337,7 +341,13 @@ def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) 
         with column:
             st.caption(title)
             draw(
-                positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
+                vectors.rows(
+                    marked(values),
+                    replace(numbered_axes(values, t("source token"), t("dimension")), queries=tokens),
+                    unit=t("value"),
+                    bound=bound,
+                    height=max(300, 17 * len(tokens) + 80),
+                ),
                 key=f"rows_{name}",
                 alt=t("A heatmap with a row for each token: {name}", name=title),
             )
