@@ -25,7 +25,6 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.descriptions import answer_questions, open_questions
 from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, left_out_of, only_this_computer
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import section
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -303,33 +302,25 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
         st.info(t("This checkpoint has no history.csv that can be read, so there are no curves."))
         return
     loss, quality = st.columns(2)
+    steps = history["step"].tolist()
+    losses = {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()}
+    loss_title = t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
     with loss:
-        draw_loss(
-            history, title=t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
+        draw(
+            curves(steps, losses, title=loss_title, height=HEIGHT),
+            heading=t("Loss"),
+            about=t("The training loss includes label smoothing and dropout."),
+            key="loss_curve",
+            alt=t("Training and validation loss over the training steps"),
         )
     with quality:
-        section(t(heading), t(meaning))
         draw(
-            curves(
-                history["step"].tolist(), {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT
-            ),
+            curves(steps, {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT),
+            heading=t(heading),
+            about=t(meaning),
             key="quality_curve",
             alt=t(alt),
         )
-
-
-def draw_loss(history: pd.DataFrame, *, title: str) -> None:
-    section(t("Loss"), t("The training loss includes label smoothing and dropout."))
-    draw(
-        curves(
-            history["step"].tolist(),
-            {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()},
-            title=title,
-            height=HEIGHT,
-        ),
-        key="loss_curve",
-        alt=t("Training and validation loss over the training steps"),
-    )
 
 
 def show_parameters(key: CheckpointKey) -> None:

@@ -16,6 +16,7 @@ from viz_app.content.translation import t
 from viz_app.figures.picture import Picture, map_summary, map_table
 from viz_app.figures.style import Axes, bound_of, enlarged, marked
 from viz_app.session.page_facts import set_picture_title
+from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
 __all__ = ["draw", "draw_map", "numbers"]
@@ -26,6 +27,8 @@ def draw(
     *,
     key: str,
     alt: str,
+    heading: str = "",
+    about: str = "",
     title: str = "",
     fills: bool = False,
     wide: bool = False,
@@ -36,10 +39,14 @@ def draw(
         picture: From `viz_app.figures`.
         key: Its name on the page.
         alt: Text for a reader who cannot see the picture, without a full stop. The picture's summary is added.
+        heading: Stands above it, see `section`.
+        about: The caption beside the heading.
         title: Title of the saved picture, if `alt` is too long for one.
         fills: Fill the height of the window (`assets/streamlit.css`), with the figure's own height as the minimum.
         wide: Keep the picture wider than a phone and let it scroll there.
     """
+    if heading:
+        section(heading, about)
     set_picture_title(key, title or alt)
     figure = enlarged(picture.figure, SCALE) if presenting() else picture.figure
     place = "fills" if fills else "wide" if wide else ""

@@ -1,4 +1,4 @@
-"""One heading for the page, one for each part of it, and a popover that explains a picture.
+"""One heading for the page, one for each part of it, a popover that explains a picture, and a check of its numbers.
 
 Screen readers jump from heading to heading.
 """
@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_app.content.plain import as_sentence
 
-__all__ = ["explanation", "heading", "section"]
+__all__ = ["explanation", "heading", "section", "verdict"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -41,3 +41,11 @@ def explanation(label: str, text: str, formula: str | None = None) -> None:
         st.markdown(text)
         if formula:
             st.latex(formula)
+
+
+def verdict(agrees: bool, text: str) -> None:
+    """Say that numbers of the page agree with those of the model, or that they do not."""
+    if agrees:
+        st.success(text, icon=":material/check:")
+    else:
+        st.error(text, icon=":material/error:")

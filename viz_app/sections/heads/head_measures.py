@@ -21,18 +21,19 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import marked
-from viz_app.services import analyses, head_analyses, long_analyses
+from viz_app.services import analyses, head_analyses, loading, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
 from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
-__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
+__all__ = ["head_importance", "head_roles", "word_alignment"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
 FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
@@ -96,14 +97,7 @@ BEST = {
 
 def sentence_set(config: AnyConfig) -> Pairs:
     """Ask for sentences; without any, a message ends the page."""
-    settle("sentences_from", "ours", SOURCES)
-    source = st.segmented_control(
-        t("Sentences"),
-        list(SOURCES),
-        format_func=lambda source: t(SOURCES[source]),
-        required=True,
-        key="sentences_from",
-    )
+    source = choose(t("Sentences"), {name: t(label) for name, label in SOURCES.items()}, key="sentences_from")
     if source == "ours" and config.task == "classification":
         return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
     if source == "ours":
@@ -163,9 +157,9 @@ def take_file() -> None:
     st.session_state[FILE] = (file.name, file.getvalue()) if file else ("", b"")
 
 
-def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
-    """Draw one metric of every head, and the table of suggested roles."""
-    texts = head_analyses.texts_to_read(key, pairs)
+def head_roles(key: CheckpointKey) -> None:
+    """Ask for sentences; draw one metric of every head, and the table of suggested roles."""
+    texts = head_analyses.texts_to_read(key, sentence_set(loading.config_of(key)))
     each = [
         head_analyses.head_metrics_of(key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
@@ -196,18 +190,11 @@ def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
 
 
 def metric_of_every_head(grids: Metrics, roles: Roles, *, count: int) -> None:
-    settle("metric", "entropy", METRICS)
-    metric = (
-        st.segmented_control(
-            t("Metric"), list(METRICS), format_func=lambda one: t(METRIC_TEXTS[one][0]), required=True, key="metric"
-        )
-        or "entropy"
-    )
+    metric = choose(t("Metric"), {name: t(METRIC_TEXTS[name][0]) for name in METRICS}, key="metric", default="entropy")
     title, _, meaning = map(t, METRIC_TEXTS[metric])
     about = [meaning, t("Mean over all queries. Sentences: {n}.", n=count)]
     if metric in POSITIONAL:
         about.append(t("Cross-attention is empty: its queries and keys are tokens of different texts."))
-    section(title, sentences(about))
     draw(
         head_grids(
             {t(KINDS[kind].title): metrics[metric] for kind, metrics in grids.items()},
@@ -220,6 +207,8 @@ def metric_of_every_head(grids: Metrics, roles: Roles, *, count: int) -> None:
             },
             height=300,
         ),
+        heading=title,
+        about=sentences(about),
         key="head_metric",
         wide=True,
         alt=t("{metric} of every head, for each kind of attention", metric=title),
@@ -263,8 +252,16 @@ def table_of_roles(grids: Metrics, roles: Roles) -> None:
     )
 
 
-def head_importance(key: CheckpointKey, task: str, pairs: Pairs) -> None:
-    """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
+def head_importance(key: CheckpointKey) -> None:
+    """Ask for sentences; draw the gradient estimate at once, and the measured importance when the visitor asks."""
+    config = loading.config_of(key)
+    if read_only := head_analyses.why_read_only(key):
+        st.info(plain(worded(read_only)))
+        return
+    if config.task == "reading":
+        st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
+        return
+    task, pairs = config.task, sentence_set(config)
     st.markdown(sentences([t(LOSSES[task]), t("Sentences: {n}.", n=len(pairs))]))
     if task == "translation" and not all(translation for _, translation in pairs):
         st.markdown(

@@ -13,8 +13,8 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
 from viz_app.services import loading, padded_batches
-from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import section
 from viz_app.widgets.marked_text import compared
 
@@ -86,11 +86,7 @@ MISTAKES: Mapping[str, Mistake] = {
 def bug_lab(sentence: PaddedSentence) -> None:
     """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
     names = padded_batches.bug_names(sentence.key, sentence.side)
-    settle("bug", "fill", names)
-    name = st.segmented_control(
-        t("Mistake"), names, format_func=lambda bug: t(MISTAKES[bug].title), required=True, key="bug"
-    )
-    name = name or "fill"
+    name = choose(t("Mistake"), {bug: t(MISTAKES[bug].title) for bug in names}, key="bug", default="fill")
     code, meaning = st.columns([1, 1.2], vertical_alignment="center")
     code.code(MISTAKES[name].code, language="python")
     meaning.markdown(t(MISTAKES[name].explanation))
@@ -114,7 +110,6 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
             sentence.key, sentence.sentences, bug, kind, layer, sentence.row, sentence.side
         )
         with column:
-            section(title, describe_leak(report, kind, sentence.row))
             draw(
                 head_map(
                     weights[head],
@@ -122,6 +117,8 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
                     sentence.allowed[kind][layer] | (bug != CORRECT),  # a mistake shows the weights of masked keys too
                     height=HEIGHT,
                 ),
+                heading=title,
+                about=describe_leak(report, kind, sentence.row),
                 key=f"bug_{bug or 'correct'}",
                 alt=t(
                     "Attention weights of layer {layer}, head {head}: {title}",

@@ -14,14 +14,14 @@ from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures import lines, vectors
-from viz_app.services import position_tables
+from viz_app.services import loading, position_tables
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import explanation, section
 
-__all__ = ["Encoding", "ask_for_encoding", "introduce", "position_matrix", "position_waves", "require_table"]
+__all__ = ["Encoding", "position_matrix", "position_waves", "require_encoding"]
 
 FloatArray = NDArray[np.float32]
 BASES = (10, 100, 1_000, 10_000, 100_000)
@@ -104,10 +104,15 @@ def has_formula(kind: str) -> bool:
     return kind in ("sinusoidal", "rotary")
 
 
-def require_table(key: CheckpointKey) -> FloatArray:
-    """Return the position table (max_length, D) of a checkpoint; end the page with a sentence if it has none."""
+def require_encoding(key: CheckpointKey) -> Encoding:
+    """Explain how the model encodes positions, and ask which part of its table is shown.
+
+    Raises:
+        PageEnded: the checkpoint has no table.
+    """
+    kind = loading.config_of(key).model.positional
     try:
-        return position_tables.position_table(key)
+        own = position_tables.position_table(key)
     except CheckpointError:
         st.header(t("This page is about tables of positions. This model has none"))
         end_page(
@@ -118,11 +123,8 @@ def require_table(key: CheckpointKey) -> FloatArray:
                 name=plain(key.name),
             )
         )
-
-
-def introduce(kind: str, *, max_length: int) -> None:
-    """Explain in one paragraph how the model encodes positions."""
-    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=max_length))
+    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=len(own)))
+    return ask_for_encoding(own, kind)
 
 
 def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
@@ -164,11 +166,13 @@ def pick_length(max_length: int) -> int:
     return st.slider(t("Positions"), lengths[0], max_length, key="length")
 
 
-def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
-    """Draw an encoding (positions, dimensions) of a kind, as the configuration names it."""
-    section(t("The matrix"), t(ROWS.get(kind, ROWS[""])))
+def position_matrix(encoding: Encoding) -> None:
+    """Draw an encoding as a matrix, some of its dimensions as curves, and how similar its positions are."""
+    table, kind = encoding.table, encoding.kind
     draw(
         vectors.matrix(table, height=380),
+        heading=t("The matrix"),
+        about=t(ROWS.get(kind, ROWS[""])),
         key="matrix",
         fills=True,
         alt=t(
@@ -180,10 +184,10 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
     if kind in FORMULAS:
         text, formula = FORMULAS[kind]
         explanation(t("The formula"), t(text), formula)
-    curves, similarity = st.columns(2)
-    with curves:
+    left, right = st.columns(2)
+    with left:
         draw_dimensions(table)
-    with similarity:
+    with right:
         draw_similarity(table)
 
 
@@ -205,9 +209,10 @@ def draw_dimensions(table: NDArray[np.float32]) -> None:
 
 def draw_similarity(table: NDArray[np.float32]) -> None:
     """Draw the cosine similarity of every two rows of the matrix."""
-    section(t("Similarity of positions"), t("The cosine similarity of the vectors of every two positions."))
     draw(
         vectors.similarity(cosine_similarity(table), height=400),
+        heading=t("Similarity of positions"),
+        about=t("The cosine similarity of the vectors of every two positions."),
         key="similarity",
         alt=t("Heatmap of the cosine similarity between positions"),
     )
@@ -228,46 +233,32 @@ def position_waves(encoding: Encoding) -> None:
         st.info(t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left."))
         return
     lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
+    shown = dict.fromkeys(2 * round(i) for i in np.linspace(0, encoding.table.shape[1] / 2 - 1, 5))
+    sines = {
+        d: t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
+        for d in shown
+    }
     left, right = st.columns(2)
     with left:
-        draw_wavelengths(lengths, longest_text=len(encoding.own))
+        draw(
+            lines.wavelengths(lengths, longest_text=len(encoding.own), height=360),
+            heading=t("Wavelengths"),
+            about=t(
+                "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. "
+                "Waves longer than any text distinguish near from far."
+            ),
+            key="wavelengths",
+            alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
+        )
     with right:
-        draw_sinusoids(encoding.table, lengths)
+        draw(
+            lines.dimensions(encoding.table, sines, height=360),
+            heading=t("Sinusoids"),
+            about=t("The sines of some dimensions, from the shortest wave to the longest."),
+            key="sinusoids",
+            alt=t("Sine waves of {n} dimensions over the position", n=len(sines)),
+        )
     draw_counter(encoding.table, lengths)
-
-
-def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
-    """Draw the wavelength (D / 2,) of each pair of dimensions, and the longest text that the model reads, in tokens."""
-    section(
-        t("Wavelengths"),
-        t(
-            "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. Waves "
-            "longer than any text distinguish near from far."
-        ),
-    )
-    draw(
-        lines.wavelengths(lengths, longest_text=longest_text, height=360),
-        key="wavelengths",
-        alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
-    )
-
-
-def draw_sinusoids(table: FloatArray, lengths: FloatArray) -> None:
-    """Draw the sines of five dimensions over the position."""
-    section(t("Sinusoids"), t("The sines of some dimensions, from the shortest wave to the longest."))
-    dimensions = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
-    draw(
-        lines.dimensions(
-            table,
-            {
-                d: t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
-                for d in dimensions
-            },
-            height=360,
-        ),
-        key="sinusoids",
-        alt=t("Sine waves of {n} dimensions over the position", n=len(dimensions)),
-    )
 
 
 def draw_counter(table: FloatArray, lengths: FloatArray) -> None:

@@ -24,15 +24,14 @@ from viz_app.figures.lines import by_distance
 from viz_app.figures.picture import numbered_axes
 from viz_app.figures.style import marked
 from viz_app.sections.positions.encoding import Encoding
-from viz_app.sections.sentiment import ask_for_review
+from viz_app.sections.sentiment import require_review
 from viz_app.services import analyses, loading, position_tables, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_layer
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explanation, section, verdict
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note
@@ -135,12 +134,14 @@ def distance_numbers(key: CheckpointKey) -> None:
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
             continue
-        section(*(t(text) for text in ADDED[kind]))
+        heading, about = ADDED[kind]
         scores = analyses.scores_by_distance_of(key, 0, REACH, stack=kind)
         if kind == "decoder":
             scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
         draw(
             by_distance(scores, unit=t("points of score"), height=360),
+            heading=t(heading),
+            about=t(about),
             key=f"{kind}_distance_numbers",
             alt=t(ADDED_ALT[kind]),
         )
@@ -149,10 +150,7 @@ def distance_numbers(key: CheckpointKey) -> None:
 def distance_weights(key: CheckpointKey) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
     config = loading.config_of(key)
-    text = ask_for_review(config, height=80)
-    if not texts_of(text)[0].strip():
-        end_page(t("Type a review above."))
-    reading = results.classification_of(key, Run(text=text))
+    reading = results.classification_of(key, Run(text=require_review(config)))
     section(
         t("How far each head attends in this text"),
         t(
@@ -197,16 +195,18 @@ def draw_pairs(table: FloatArray) -> None:
     """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
     left, right = st.columns(2)
     with left:
-        section(t("Dot product of every two positions"), t("Large for similar positions."))
         draw(
             vectors.pairs(dot_products(table), unit=t("dot product"), height=380),
+            heading=t("Dot product of every two positions"),
+            about=t("Large for similar positions."),
             key="dot product",
             alt=t("Heatmap of the dot product of every two positions"),
         )
     with right:
-        section(t("Distance of every two positions"), t("How far apart their vectors are."))
         draw(
             vectors.pairs(distances(table), unit=t("distance"), height=380),
+            heading=t("Distance of every two positions"),
+            about=t("How far apart their vectors are."),
             key="distance",
             alt=t("Heatmap of the distance of every two positions"),
         )
@@ -263,10 +263,8 @@ def check_rotation(table: FloatArray, matrix: FloatArray, shift: int) -> None:
         dimensions=table.shape[1],
         error=f"{error:.2g}",
     )
-    if error < ROUNDING:
-        st.success(difference, icon=":material/check:")
-    else:
-        st.error(sentences([difference, t("This is more than rounding.")]), icon=":material/close:")
+    agrees = error < ROUNDING
+    verdict(agrees, difference if agrees else sentences([difference, t("This is more than rounding.")]))
 
 
 def compare_properties(encoding: Encoding) -> None:
