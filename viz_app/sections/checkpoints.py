@@ -1,7 +1,7 @@
 """Parts of the page Checkpoints: the table, a form to open another one, and the details of one."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,33 +61,13 @@ COLUMNS = N_(
 # The bundled models are small, and their cards name the family. Without these columns the table fits on a projector.
 OF_OTHERS = ("family", "memory, MB", "maps, MB")
 MOST_ROWS = 15  # a longer table scrolls
-# Column → the values of the configurations, and what a visitor reads. Other values are names, and stay.
-VALUES: Mapping[str, Mapping[str, str]] = {
-    "task": {
-        "translation": N_("translation"),
-        "continuation": N_("continuation"),
-        "reading": N_("reading"),
-        "encoding": N_("encoding"),
-        "classification": N_("classification"),
-    },
-    "tokens": {
-        "bpe": N_("subwords (BPE)"),
-        "words": N_("words"),
-        "characters": N_("characters"),
-        "subwords": N_("subwords"),
-    },
-    "positions": {
-        "sinusoidal": N_("sinusoidal"),
-        "learned": N_("learned"),
-        "table": N_("table"),
-        "none": N_("none"),
-        "rotary": N_("rotary"),
-        "alibi": N_("ALiBi"),
-        "relative": N_("relative"),
-        "recurrence": N_("recurrence"),
-        "its own": N_("its own"),
-    },
-}
+# The values of configurations in these columns, and what a visitor reads. Other values are names, and stay.
+OF_CONFIGURATIONS = ("task", "tokens", "positions")
+TASKS = N_(("translation", "continuation", "reading", "encoding", "classification"))
+TOKENS = N_(("words", "characters", "subwords"))
+POSITIONS = N_(("sinusoidal", "learned", "table", "none", "rotary", "relative", "recurrence", "its own"))
+VALUES = {value: value for value in (*TASKS, *TOKENS, *POSITIONS)}
+VALUES |= {"bpe": N_("subwords (BPE)"), "alibi": N_("ALiBi")}
 WAYS = {"folder": N_("A folder"), "files": N_("A .zip or single files")}
 HEIGHT = 340
 QUALITY = {  # task → heading, axis title, column of the history, explanation, alt text
@@ -129,12 +109,10 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
 
 def in_words(figures: pd.DataFrame) -> pd.DataFrame:
     """The table with the words of the visitor in place of the names of settings."""
-    shown = {
-        name: figures[name].map(lambda value, words=words: t(words[value]) if value in words else value)
-        for name, words in VALUES.items()
-        if name in figures
-    }
-    return figures.assign(**shown)
+    known = [name for name in OF_CONFIGURATIONS if name in figures]
+    return figures.assign(
+        **{name: figures[name].map(lambda one: t(VALUES[one]) if one in VALUES else one) for name in known}
+    )
 
 
 def number_columns() -> dict[str, Any]:

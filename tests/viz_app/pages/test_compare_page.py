@@ -37,6 +37,7 @@ def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, 
     np.testing.assert_allclose(left, before.maps["cross"][1, 3], atol=1e-6)
     np.testing.assert_allclose(right, forced.maps["cross"][1, 3], atol=1e-6)
     np.testing.assert_allclose(difference, right - left, atol=1e-6)
+    assert [data["signed"] for data in components(app, "attention_map")] == [False, False, True]
     moved = moved_weight(before.maps["cross"], forced.maps["cross"])
     np.testing.assert_allclose(array(heads["data"][0]["z"]), moved, atol=1e-6)
     app.toggle(key="same_words").set_value(False).run()

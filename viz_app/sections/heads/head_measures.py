@@ -77,11 +77,7 @@ LOSSES = {
 Item = TypeVar("Item")
 Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rate
 
-POINTERS = {
-    "mean of all heads": N_("mean of all heads"),
-    "rollout": N_("rollout"),
-    "ALTI+": N_("ALTI+"),
-}
+POINTERS = {"mean of all heads": N_("mean of all heads"), "rollout": N_("rollout"), "ALTI+": N_("ALTI+")}
 STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
 BEST = {
     "written": N_(
@@ -103,8 +99,12 @@ def sentence_set(config: AnyConfig) -> Pairs:
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
-    lines = FORM_OF_LINES[bool(separator_in(config))]
-    text = text_of_file(lines) if source == "file" else typed_text(lines)
+    lines = t(FORM_OF_LINES[bool(separator_in(config))])
+    if source == "file":
+        text = text_of_file(lines)
+    else:
+        settle("pasted", "")
+        text = st.text_area(lines, key="pasted", max_chars=50_000, height=120) or ""
     return pairs_of(config, [line for line in text.splitlines() if line.strip()])
 
 
@@ -130,14 +130,9 @@ def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 
-def typed_text(lines: str) -> str:
-    settle("pasted", "")
-    return st.text_area(t(lines), key="pasted", max_chars=50_000, height=120) or ""
-
-
 def text_of_file(lines: str) -> str:
     """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps its text."""
-    label = sentences([t("A UTF-8 text file."), t(lines)])
+    label = sentences([t("A UTF-8 text file."), lines])
     file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key="sentence_file", on_change=take_file)
     name, text = st.session_state.get(FILE, ("", b""))
     if not name:
@@ -407,17 +402,15 @@ def word_alignment(key: CheckpointKey) -> None:
 
 def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:
     """One row per pointer, the best first."""
-    rows = [
-        (pointer_name(pointer), pointer.when, error_rate([each[pointer] for each in links], pairs))
-        for pointer in links[0]
-    ]
+    rows = []
+    for pointer in links[0]:
+        name = (
+            t("layer {layer}, head {head}", layer=pointer.layer + 1, head=pointer.head + 1)
+            if pointer.name == "head"
+            else t(POINTERS[pointer.name])
+        )
+        rows.append((name, pointer.when, error_rate([each[pointer] for each in links], pairs)))
     return sorted(rows, key=lambda row: row[-1])
-
-
-def pointer_name(pointer: Pointer) -> str:
-    if pointer.name == "head":
-        return t("layer {layer}, head {head}", layer=pointer.layer + 1, head=pointer.head + 1)
-    return t(POINTERS[pointer.name])
 
 
 def draw_table(rows: Sequence[Row]) -> None:

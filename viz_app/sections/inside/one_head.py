@@ -11,7 +11,6 @@ from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.run import Run
-from model.inference.tokens import Token
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
@@ -43,8 +42,14 @@ def one_head(key: CheckpointKey, run: Run) -> None:
         st.info(plain(worded(error)))
         return
     query_tokens, key_tokens = translation.tokens_of(kind)
-    with query_column:
-        query = query_picker(query_tokens, kind)
+    query = choose(
+        t("Query: {token}", token=t(KINDS[kind].query)),
+        {row: f"{row + 1} · {token.label}" for row, token in enumerate(query_tokens)},
+        key="query",
+        default=min(2, len(query_tokens) - 1),
+        place=query_column,
+        listed=True,
+    )
     shown = choose_keys(len(key_tokens))
     # The controls stand below the pictures of step 1, and all steps need them.
     vectors, weights = st.container(), st.container()
@@ -67,13 +72,6 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     draw_head_output(chosen)
     draw_layer_output(chosen)
     compare_with_model(chosen.derivation, anatomy, what_if=not scale or temperature != 1.0)
-
-
-def query_picker(tokens: tuple[Token, ...], kind: str) -> int:
-    """Choose the query, counted from 0."""
-    rows = {row: f"{row + 1} · {token.label}" for row, token in enumerate(tokens)}
-    title = t("Query: {token}", token=t(KINDS[kind].query))
-    return choose(title, rows, key="query", default=min(2, len(rows) - 1), listed=True)
 
 
 def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:

@@ -131,8 +131,11 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     """Ask how many positions of a table (max_length, D) are shown and, if it has a formula, for its width and base."""
     settings = st.container(key="set_positions")  # while presenting, it stands below the pictures
     positions, dimensions, wavelengths = settings.columns(3)
-    with positions:
-        length = pick_length(len(own))
+    lengths = range(min(MIN_POSITIONS, len(own)), len(own) + 1)
+    settle("length", min(64, len(own)), lengths)
+    length = len(own)
+    if len(lengths) > 1:  # a slider needs two ends
+        length = positions.slider(t("Positions"), lengths[0], lengths[-1], key="length")
     d_model = own.shape[1]
     name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
     if not has_formula(kind):
@@ -155,15 +158,6 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     )
     table = position_tables.sinusoids(length, width, float(base))
     return Encoding(kind=kind, own=own, table=table, base=float(base))
-
-
-def pick_length(max_length: int) -> int:
-    """Choose how many positions are shown."""
-    lengths = range(min(MIN_POSITIONS, max_length), max_length + 1)
-    settle("length", min(64, max_length), lengths)
-    if len(lengths) == 1:  # a slider needs two ends
-        return max_length
-    return st.slider(t("Positions"), lengths[0], max_length, key="length")
 
 
 def position_matrix(encoding: Encoding) -> None:

@@ -182,34 +182,29 @@ def position_relations(key: CheckpointKey, encoding: Encoding) -> None:
     """Draw how the positions of an encoding relate to each other."""
     if encoding.kind == "rotary":
         distance_scores(key)
-    draw_pairs(encoding.table)
+    pictures = {
+        "dot product": (
+            vectors.pairs(dot_products(encoding.table), unit=t("dot product"), height=380),
+            t("Dot product of every two positions"),
+            t("Large for similar positions."),
+            t("Heatmap of the dot product of every two positions"),
+        ),
+        "distance": (
+            vectors.pairs(distances(encoding.table), unit=t("distance"), height=380),
+            t("Distance of every two positions"),
+            t("How far apart their vectors are."),
+            t("Heatmap of the distance of every two positions"),
+        ),
+    }
+    for column, (name, (picture, heading, about, alt)) in zip(st.columns(2), pictures.items(), strict=True):
+        with column:
+            draw(picture, heading=heading, about=about, key=name, alt=alt)
     if encoding.has_formula:
         draw_rotation(encoding.table, base=encoding.base)
     else:
         st.info(t("A learned table has no formula, so there is no rotation from one position to another."))
     if encoding.kind != "rotary":  # rotary positions add nothing, so no value can be too large
         compare_properties(encoding)
-
-
-def draw_pairs(table: FloatArray) -> None:
-    """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
-    left, right = st.columns(2)
-    with left:
-        draw(
-            vectors.pairs(dot_products(table), unit=t("dot product"), height=380),
-            heading=t("Dot product of every two positions"),
-            about=t("Large for similar positions."),
-            key="dot product",
-            alt=t("Heatmap of the dot product of every two positions"),
-        )
-    with right:
-        draw(
-            vectors.pairs(distances(table), unit=t("distance"), height=380),
-            heading=t("Distance of every two positions"),
-            about=t("How far apart their vectors are."),
-            key="distance",
-            alt=t("Heatmap of the distance of every two positions"),
-        )
 
 
 def draw_rotation(table: FloatArray, *, base: float) -> None:
