@@ -7,59 +7,9 @@ Everything in `model` is here too. The command `headlight` is in `command.py`.
 """
 
 from headlight.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
-from model import (
-    Checkpoint,
-    CheckpointError,
-    Classification,
-    Classifier,
-    ClassifierCheckpoint,
-    ConfigError,
-    ModelConfig,
-    Recipe,
-    SearchConfig,
-    Trace,
-    Transformer,
-    Translation,
-    __version__,
-    ablate_heads,
-    classify,
-    find_checkpoints,
-    hook_name,
-    load_checkpoint,
-    load_classifier,
-    load_recipe,
-    record_translation,
-    tracing,
-    translate,
-    translate_lines,
-)
+from model import *  # noqa: F403 - one list of names, in `model`
+from model import __all__ as _names
+from model import __version__
 
-__all__ = [
-    "Checkpoint",
-    "CheckpointError",
-    "Classification",
-    "Classifier",
-    "ClassifierCheckpoint",
-    "ConfigError",
-    "ModelConfig",
-    "OpenCheckpoint",
-    "Recipe",
-    "SearchConfig",
-    "ShownTranslation",
-    "Trace",
-    "Transformer",
-    "Translation",
-    "__version__",
-    "ablate_heads",
-    "classify",
-    "find_checkpoints",
-    "hook_name",
-    "load_checkpoint",
-    "load_classifier",
-    "load_recipe",
-    "open_checkpoint",
-    "record_translation",
-    "tracing",
-    "translate",
-    "translate_lines",
-]
+__all__ = ["OpenCheckpoint", "ShownTranslation", "__version__", "open_checkpoint"]
+__all__ += _names

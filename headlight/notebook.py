@@ -77,7 +77,7 @@ class ShownTranslation(Translation):
             KeyError: the model does not have this kind of attention.
             IndexError: the model does not have this layer or head.
         """
-        from viz_app.figures.attention import head_map
+        from viz_app.figures.heat_maps import head_map
         from viz_app.services.attention_view import view
 
         if kind not in self.maps:

@@ -4,7 +4,7 @@
 import { heightBelow } from "../streamlit/bridge.js";
 import { announce, ARROWS, draw, el, find, singleTabStop } from "./dom.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
-import { clamped, colourAt, dataUrl, decodeBytes, decodeFloats, palette, times, WEIGHTS } from "./numbers.js";
+import { clamped, colourAt, dataUrl, decodeBytes, decodeFloats, palette, SIGNED, times, WEIGHTS } from "./numbers.js";
 import { onPage } from "./page_events.js";
 import { headName, isolated, letters, say, shortened, spoken } from "./words.js";
 
@@ -298,41 +298,64 @@ export function scalePosition(share, logarithmic) {
 
 /**
  * The numbers beside the colour bar: where each is on it, and its text.
- * @param {number} largest @param {boolean} logarithmic @returns {[number, string][]}
+ * @param {number} largest @param {boolean} logarithmic
+ * @param {boolean} [signed] The scale begins at minus the largest number.
+ * @returns {[number, string][]}
  */
-export function scaleTicks(largest, logarithmic) {
+export function scaleTicks(largest, logarithmic, signed = false) {
   const shares = times(DECADES + 1, (i) => (logarithmic ? 10 ** -i : i / DECADES));
-  return shares.map((share) => [scalePosition(share, logarithmic), String(Number((share * largest).toPrecision(2)))]);
+  return shares.map((share) => [
+    scalePosition(share, logarithmic), String(Number(((signed ? 2 * share - 1 : share) * largest).toPrecision(2))),
+  ]);
 }
 
 export const attentionMap = component((root) => {
-  let data = /** @type {any} */ (null), weights, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
+  let data = /** @type {any} */ (null), weights, report;
+  let map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
 
-  function update(next) {
-    [data, weights] = [next, decodeFloats(next.weights)];
+  function update(next, setTriggerValue) {
+    [data, weights, report] = [next, decodeFloats(next.weights), setTriggerValue];
     redraw();
   }
 
   const weight = (t, s) => weights[t * data.keys.length + s];
 
   function describe(t, s) {
+    const sign = data.signed && weight(t, s) > 0 ? "+" : "";
     const number = withoutNumber(weight(t, s))
-      || say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
-    return say("query: {query}; key: {key}; {number}", {
+      || say("{name}: {value}", { name: data.unit, value: sign + weight(t, s).toFixed(6) });
+    const cell = say("query: {query}; key: {key}; {number}", {
       query: data.notes[t] ?? isolated(data.queries[t]), key: isolated(data.keys[s]), number,
     });
+    return data.action ? `${cell}; ${data.action}` : cell;
+  }
+
+  /** Report the cell that was pressed, if cells can be chosen. */
+  function choose({ target }) {
+    const cell = target.dataset.cell?.split(",").map(Number);
+    if (data.action && cell && weight(cell[0], cell[1]) !== -Infinity) report("cell", cell);
+  }
+
+  /** The key chooses a cell, and must not scroll. */
+  function keepPlace(event) {
+    if (data.action && event.key === " ") event.preventDefault();
   }
 
   function redraw() {
-    draw(root, [el("output", { "aria-live": "off", class: "says" }), el("div", { class: "scroll picture" })]);
+    draw(root, [el("output", { "aria-live": "off", class: "says" }), el("div", {
+      class: `scroll picture${data.action ? " choosable" : ""}`, onclick: choose, onkeydown: keepPlace,
+    })]);
     const readout = find(root, ".says"), picture = find(root, ".picture");
     map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
     map.show({
-      label: data.alt, weight, describe, colours: WEIGHTS,
-      position: (t, s) => scalePosition(weight(t, s) / data.largest, data.logarithmic),
+      label: data.alt, weight, describe, colours: data.signed ? SIGNED : WEIGHTS,
+      position: (t, s) => {
+        const share = weight(t, s) / data.largest;
+        return data.signed ? (share + 1) / 2 : scalePosition(share, data.logarithmic);
+      },
       ...(data.unit && {
-        height: heightBelow(picture) / zoomOf(picture) - BELOW,
-        bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
+        height: Math.max(data.least ?? 0, heightBelow(picture) / zoomOf(picture) - BELOW),
+        bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic, data.signed) },
       }),
       ...data, // a mask has colours and descriptions of its own
     });

@@ -101,26 +101,14 @@ def visible_text(page: Page) -> str:
     return page.locator(".stMainBlockContainer").inner_text()
 
 
-def place_of(page: Page, chart: int, x: str, y: str) -> tuple[float, float]:
-    """Where a point of a chart is on the screen; `x` and `y` are expressions of `plot`, what Plotly drew."""
-    script = f"""() => {{
-        const plot = document.querySelectorAll('.js-plotly-plot')[{chart}], plain = a => a._inputArray || a;
-        plot.scrollIntoView({{ block: 'center' }});
-        const box = plot.getBoundingClientRect(), {{ xaxis, yaxis }} = plot._fullLayout;
-        return [box.x + xaxis._offset + xaxis.d2p({x}), box.y + yaxis._offset + yaxis.d2p({y})];
-    }}"""
-    across, down = page.evaluate(script)
-    return across, down
-
-
 def tile(page: Page, *, layer: int, head: int) -> Locator:
     """The button of a head among all heads; layer and head from 1."""
     return page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True)
 
 
-def cell(page: Page, query: int, key: int) -> Locator:
-    """A cell of the large map; query and key from 0."""
-    return page.locator(f'.st-key-head_map [data-cell="{query},{key}"]')
+def cell(page: Page, query: int, key: int, *, name: str = "head_map") -> Locator:
+    """A cell of the large map, or of another map with its key; query and key from 0."""
+    return page.locator(f'.st-key-{name} [data-cell="{query},{key}"]')
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from tests.browser.conftest import place_of, settle, visible_text
+from tests.browser.conftest import cell, settle, visible_text
 from tests.conftest import BUNDLED, PATIENCE
 from viz_app.content.examples import EVERYDAY, REVIEWS
 
@@ -247,13 +247,11 @@ def test_a_head_can_be_made_uniform_and_changes_can_be_cleared(visit: Visit) -> 
 
 def test_a_cell_can_be_painted(visit: Visit) -> None:
     page = visit(f"heads?{HERE}&layer=3&head=2")
-    plot = page.locator(".js-plotly-plot")
-    expect(plot).to_have_count(1)
     settle(page)
-    cell = place_of(page, 0, "3", "1")
-    page.mouse.move(*cell)
-    expect(page.locator(".hovertext")).to_contain_text("choose to paint")
-    page.mouse.click(*cell)
+    chosen = cell(page, 1, 3, name="paint_map")
+    chosen.hover()
+    expect(page.locator(".st-key-paint_map .says")).to_contain_text("choose to paint")
+    chosen.click()
     expect(page.get_by_text("Painted: cross, layer 3, head 2, row 2, column 4: 1.")).to_be_visible()
     page.get_by_role("button", name="Clear paint").click()
     expect(page.get_by_text("Painted:")).to_have_count(0)

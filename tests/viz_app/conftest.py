@@ -78,18 +78,31 @@ def compared_lines(app: AppTest) -> list[str]:
     return [re.sub("<[^>]+>", "", line) for line in re.findall("<bdi[^>]*>(.*?)</bdi>", html(app))]
 
 
+def components(app: AppTest, name: str) -> list[dict[str, Any]]:
+    """What each component of ours with this name was given."""
+    found = (element.proto for element in app.get("bidi_component"))
+    return [json.loads(proto.json) for proto in found if proto.component_name.endswith(name)]
+
+
 def component_data(app: AppTest, name: str) -> dict[str, Any]:
-    """What a component of ours was given."""
-    found = [e.proto for e in app.get("bidi_component") if e.proto.component_name.endswith(name)]
-    assert len(found) == 1, [e.proto.component_name for e in app.get("bidi_component")]
-    return json.loads(found[0].json)
+    """What the only component of ours with this name was given."""
+    (data,) = components(app, name)
+    return data
+
+
+def maps(app: AppTest) -> list[np.ndarray]:
+    """The large maps (T, S) of a page, NaN where the mask forbids."""
+    found = []
+    for data in components(app, "attention_map"):
+        flat = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4")
+        found.append(np.where(np.isneginf(flat), np.nan, flat).reshape(len(data["queries"]), len(data["keys"])))
+    return found
 
 
 def head_map(app: AppTest) -> np.ndarray:
-    """The large map (T, S) that Translate shows, NaN where the mask forbids."""
-    data = component_data(app, "attention_map")
-    flat = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4")
-    return np.where(np.isneginf(flat), np.nan, flat).reshape(len(data["queries"]), len(data["keys"]))
+    """The only large map (T, S) of a page, NaN where the mask forbids."""
+    (shown,) = maps(app)
+    return shown
 
 
 def tab(app: AppTest, key: str, name: str) -> AppTest:

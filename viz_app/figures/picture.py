@@ -17,8 +17,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.colours import NOT_A_NUMBER
 from viz_app.figures.labels import visible_label
-from viz_app.figures.scales import flat_cells
-from viz_app.figures.style import LEGEND, Axes, hover
+from viz_app.figures.style import LEGEND, Axes, flat_cells, hover
 
 __all__ = [
     "Picture",

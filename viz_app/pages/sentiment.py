@@ -5,17 +5,7 @@ import streamlit as st
 from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import t
-from viz_app.sections.sentiment import (
-    ask_for_review,
-    draw_review_map,
-    draw_word_attention,
-    example_list,
-    explain_attention,
-    note_limits,
-    show_class,
-    show_top_words,
-    word_deletion,
-)
+from viz_app.sections import sentiment
 from viz_app.services import listing, results
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -24,9 +14,9 @@ from viz_app.widgets import checkpoint_choice
 key, config = checkpoint_choice.require_classifier(listing.listed_checkpoints())
 field, side = st.columns([3, 1.4])
 with side:
-    example_list()
+    sentiment.example_list()
 with field:
-    text = ask_for_review(config, height=110)
+    text = sentiment.ask_for_review(config, height=110)
     st.button(
         t("Classify"),
         key="read_review",
@@ -39,13 +29,13 @@ if not review.strip():
 run = Run(text=text)
 reading = results.classification_of(key, run)
 with side:
-    show_class(reading)
-note_limits(reading, max_length=config.model.max_length)
-weights = draw_word_attention(reading, config.tokenizer.source_language)
-word_deletion(key, run)
+    sentiment.show_class(reading)
+sentiment.note_limits(reading, max_length=config.model.max_length)
+weights = sentiment.draw_word_attention(reading, config.tokenizer.source_language)
+sentiment.word_deletion(key, run)
 left, right = st.columns([1, 1.6])
 with left:
-    show_top_words(reading, weights)
+    sentiment.show_top_words(reading, weights)
 with right:
-    draw_review_map(reading)
-explain_attention(reading)
+    sentiment.draw_review_map(reading)
+sentiment.explain_attention(reading)

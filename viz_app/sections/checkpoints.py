@@ -1,7 +1,7 @@
 """Parts of the page Checkpoints: the table, a form to open another one, and the details of one."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from viz_app.content.cards import LONGEST_CARD
 from viz_app.content.numbers import decimal, joined, percent_column
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, language, t, tn, worded
-from viz_app.figures import training
+from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.uploads import largest_upload
 from viz_app.services import listing, loading
@@ -32,7 +32,6 @@ from viz_app.session.own_checkpoints import (
     open_questions,
 )
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import section
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -69,33 +68,13 @@ COLUMNS = N_(
 # The bundled models are small, and their cards name the family. Without these columns the table fits on a projector.
 OF_OTHERS = ("family", "memory, MB", "maps, MB")
 MOST_ROWS = 15  # a longer table scrolls
-# Column → the values of the configurations, and what a visitor reads. Other values are names, and stay.
-VALUES: Mapping[str, Mapping[str, str]] = {
-    "task": {
-        "translation": N_("translation"),
-        "continuation": N_("continuation"),
-        "reading": N_("reading"),
-        "encoding": N_("encoding"),
-        "classification": N_("classification"),
-    },
-    "tokens": {
-        "bpe": N_("subwords (BPE)"),
-        "words": N_("words"),
-        "characters": N_("characters"),
-        "subwords": N_("subwords"),
-    },
-    "positions": {
-        "sinusoidal": N_("sinusoidal"),
-        "learned": N_("learned"),
-        "table": N_("table"),
-        "none": N_("none"),
-        "rotary": N_("rotary"),
-        "alibi": N_("ALiBi"),
-        "relative": N_("relative"),
-        "recurrence": N_("recurrence"),
-        "its own": N_("its own"),
-    },
-}
+# The values of configurations in these columns, and what a visitor reads. Other values are names, and stay.
+OF_CONFIGURATIONS = ("task", "tokens", "positions")
+TASKS = N_(("translation", "continuation", "reading", "encoding", "classification"))
+TOKENS = N_(("words", "characters", "subwords"))
+POSITIONS = N_(("sinusoidal", "learned", "table", "none", "rotary", "relative", "recurrence", "its own"))
+VALUES = {value: value for value in (*TASKS, *TOKENS, *POSITIONS)}
+VALUES |= {"bpe": N_("subwords (BPE)"), "alibi": N_("ALiBi")}
 WAYS = {"folder": N_("A folder"), "files": N_("A .zip or single files")}
 HEIGHT = 340
 QUALITY = {  # task → heading, axis title, column of the history, explanation, alt text
@@ -137,12 +116,10 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
 
 def in_words(figures: pd.DataFrame) -> pd.DataFrame:
     """The table with the words of the visitor in place of the names of settings."""
-    shown = {
-        name: figures[name].map(lambda value, words=words: t(words[value]) if value in words else value)
-        for name, words in VALUES.items()
-        if name in figures
-    }
-    return figures.assign(**shown)
+    known = [name for name in OF_CONFIGURATIONS if name in figures]
+    return figures.assign(
+        **{name: figures[name].map(lambda one: t(VALUES[one]) if one in VALUES else one) for name in known}
+    )
 
 
 def number_columns() -> dict[str, Any]:
@@ -310,33 +287,25 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
         st.info(t("This checkpoint has no history.csv that can be read, so there are no curves."))
         return
     loss, quality = st.columns(2)
+    steps = history["step"].tolist()
+    losses = {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()}
+    loss_title = t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
     with loss:
-        draw_loss(
-            history, title=t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
+        draw(
+            curves(steps, losses, title=loss_title, height=HEIGHT),
+            heading=t("Loss"),
+            about=t("The training loss includes label smoothing and dropout."),
+            key="loss_curve",
+            alt=t("Training and validation loss over the training steps"),
         )
     with quality:
-        section(t(heading), t(meaning))
         draw(
-            training.curves(
-                history["step"].tolist(), {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT
-            ),
+            curves(steps, {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT),
+            heading=t(heading),
+            about=t(meaning),
             key="quality_curve",
             alt=t(alt),
         )
-
-
-def draw_loss(history: pd.DataFrame, *, title: str) -> None:
-    section(t("Loss"), t("The training loss includes label smoothing and dropout."))
-    draw(
-        training.curves(
-            history["step"].tolist(),
-            {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()},
-            title=title,
-            height=HEIGHT,
-        ),
-        key="loss_curve",
-        alt=t("Training and validation loss over the training steps"),
-    )
 
 
 def show_parameters(key: CheckpointKey) -> None:

@@ -23,11 +23,9 @@ from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATT
 from viz_app.content.numbers import joined, sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.attention import difference_map, head_map
-from viz_app.figures.heads import head_grids
-from viz_app.figures.scales import marked
-from viz_app.figures.shared_axes import shared_axes
-from viz_app.figures.training import curves
+from viz_app.figures.grids import head_grids
+from viz_app.figures.lines import curves
+from viz_app.figures.style import marked, shared_axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import analyses, loading, results
 from viz_app.services.attention_view import AttentionView, select_head, view
@@ -36,7 +34,7 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable
 from viz_app.widgets.head_picker import MapWindow, choose_window, pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explanation, section
@@ -288,15 +286,12 @@ def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
     layer, head = pair.heads[number]
     shown = t("**{name}**, layer {layer} · head {head}.", name=plain(side.name), layer=layer + 1, head=head + 1)
     st.caption(sentences([shown, t("It is forced to write the words of the left one.")]) if forced else shown)
-    draw(
-        head_map(
-            pair.weights[number],
-            pair.window.of_axes(pair.views[number].axes),
-            pair.allowed[number],
-            height=pair.height,
-        ),
+    draw_map(
+        pair.weights[number],
+        pair.window.of_axes(pair.views[number].axes),
+        pair.allowed[number],
         key=f"map_of_{('left', 'right')[number]}",
-        fills=True,
+        least=pair.height,
         alt=t(
             "Heatmap of the attention of {name}, layer {layer}, head {head}",
             name=side.name,
@@ -374,11 +369,14 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
             t("The right map minus the left map. Red: the right map has more weight there. Blue: it has less."),
         )
         left, right = pair.weights
-        draw(
-            difference_map(
-                right - left, pair.window.of_axes(axes), pair.allowed[0] | pair.allowed[1], height=pair.height
-            ),
+        draw_map(
+            right - left,
+            pair.window.of_axes(axes),
+            pair.allowed[0] | pair.allowed[1],
             key="difference",
+            unit=t("difference"),
+            signed=True,
+            least=pair.height,
             alt=t("Heatmap of the right map minus the left one"),
         )
     with heads:

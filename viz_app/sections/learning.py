@@ -17,7 +17,7 @@ from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.picture import map_summary, map_table
-from viz_app.figures.scales import bound_of
+from viz_app.figures.style import bound_of
 from viz_app.services import analyses
 from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey

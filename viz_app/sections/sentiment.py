@@ -21,20 +21,23 @@ from viz_app.content.examples import REVIEWS
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
-from viz_app.figures.attention import head_map
-from viz_app.figures.scales import bound_of
-from viz_app.figures.style import Axes
+from viz_app.figures.heat_maps import head_map
+from viz_app.figures.style import Axes, bound_of
 from viz_app.services import loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, numbers
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import pick_head
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
 from viz_app.widgets.text_field import (
     PAIR_CUT,
     note_text_too_long_for_link,
+    require_run,
     separator_in,
     use_example,
     with_second_text,
@@ -48,6 +51,8 @@ __all__ = [
     "example_list",
     "explain_attention",
     "note_limits",
+    "require_review",
+    "require_run_or_review",
     "show_class",
     "show_top_words",
     "word_deletion",
@@ -83,9 +88,35 @@ POOLING = {  # how a classifier pools → explanation, formula
 MAX_WORDS = 120  # a larger map has cells smaller than a pixel
 
 
-def ask_for_review(config: AnyConfig, *, height: int, opening: str = REVIEWS[0]) -> Text:
+def require_run_or_review(key: CheckpointKey, *, opening: str = "") -> Run:
+    """The run over the visitor's text, or over a review for a classifier.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    config = loading.config_of(key)
+    if config.task == "classification":
+        return Run(text=require_review(config, opening=opening))
+    return require_run(key, opening=opening)
+
+
+def require_review(config: AnyConfig, *, opening: str = "") -> Text:
+    """Ask for a review, or for a pair of texts.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    text = ask_for_review(config, height=80, opening=opening)
+    review, _ = texts_of(text)
+    if not review.strip():
+        end_page(t("Type a review above."))
+    add_fact(t("Review"), review)
+    return text
+
+
+def ask_for_review(config: AnyConfig, *, height: int, opening: str = "") -> Text:
     """Ask for a review, which may be empty, in a field of this height in pixels; or for a pair of texts."""
-    settle("review", opening)
+    settle("review", opening or REVIEWS[0])
     text = st.text_area(
         t("Type or paste a text") if separator_in(config) else t("Type or paste a film review in English"),
         key="review",
@@ -148,11 +179,7 @@ def draw_word_attention(reading: Classification, language: str) -> FloatArray:
     names = {"rollout": t("rollout to the words"), "mean": t(POOLING_NAMES[reading.pooled_by])} | {
         f"pool {head}": t("pooling head {head}", head=head + 1) for head in range(len(shares) - 2)
     }
-    settle("reading", "rollout", names)
-    chosen = st.segmented_control(
-        t("Attention"), list(names), format_func=names.__getitem__, required=True, key="reading"
-    )
-    weights = shares[chosen or "rollout"]
+    weights = shares[choose(t("Attention"), names, key="reading")]
     st.caption(
         t(
             "**Attention does not show which words decide.** Each word is shaded by its share of attention. Point at a "

@@ -23,6 +23,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import search_picker
 from viz_app.widgets.charts import numbers
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import pick_kind
 from viz_app.widgets.marked_text import sentence
 from viz_app.widgets.presenter_mode import presenting
@@ -40,10 +41,8 @@ def step_controls(*, forced: bool) -> tuple[Search, DeltaGenerator]:
     """Draw the search, undo, and a button that clears forced words; return the search, and a column for its setting."""
     with st.container(key="set_steps"):
         searches, setting, undo, clear = st.columns([3.2, 2.3, 1, 1.7], vertical_alignment="bottom")
-    settle("steps_view", "greedy", SEARCHES)
-    search = searches.segmented_control(
-        t("Search"), list(SEARCHES), format_func=lambda one: t(SEARCHES[one]), required=True, key="steps_view"
-    )
+    names = {search: t(label) for search, label in SEARCHES.items()}
+    search = choose(t("Search"), names, key="steps_view", place=searches)
     undo.button(
         t("Undo"),
         icon=":material/undo:",
@@ -53,7 +52,7 @@ def step_controls(*, forced: bool) -> tuple[Search, DeltaGenerator]:
     )
     with clear:
         clear_forced_words_button(disabled=not forced)
-    return search or "greedy", setting
+    return search, setting
 
 
 def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:

@@ -13,12 +13,12 @@ from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
 from model.inference.translation import Translation
+from viz_app.components.elements.maps import HeadGrid, head_grid
 from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import plain
+from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, tn, worded
-from viz_app.figures.attention import head_map
-from viz_app.figures.overview import overview
-from viz_app.figures.training import curves
+from viz_app.figures.lines import curves
+from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
@@ -28,8 +28,9 @@ from viz_app.services.attention_view import view
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
 from viz_app.session.page_end import boundary
-from viz_app.widgets.charts import draw
-from viz_app.widgets.head_picker import clicked_head, open_tile
+from viz_app.widgets.charts import draw, draw_map, numbers
+from viz_app.widgets.choosing import choose
+from viz_app.widgets.head_picker import clicked_head, open_head
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import duration_text, queue_text
 from viz_app.widgets.navigation import page_link
@@ -41,20 +42,14 @@ WIDTHS = (32, 64, 128)
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 CURVE_HEIGHT, MAP_HEIGHT = 215, 320  # pixels
-LAYER_HEIGHT, AXIS_HEIGHT = 70, 62  # pixels of the picture of all heads: of one layer, and below the last layer
 
 
 def ask_for_plan(*, disabled: bool) -> str:
     """Ask for the task and the size of the model, unless a training run is going on; return the task, one of `TOYS`."""
-    settle("toy", "reverse", TOYS)
     settle("toy_longest", 8, range(SHORTEST, LONGEST + 1))
-    settle("toy_width", 64, WIDTHS)
-    settle("toy_layers", 1, LAYERS)
-    settle("toy_heads", 4, HEADS)
-    task, longest, width, layers, heads = st.columns([2.6, 1.4, 1, 1, 1], vertical_alignment="bottom")
-    toy = task.selectbox(
-        t("Task"), list(TOYS), format_func=lambda name: t(TOYS[name].task), key="toy", disabled=disabled
-    )
+    task, longest, *columns = st.columns([2.6, 1.4, 1, 1, 1], vertical_alignment="bottom")
+    ask = partial(choose, disabled=disabled, listed=True)
+    toy = ask(t("Task"), {name: t(one.task) for name, one in TOYS.items()}, key="toy", default="reverse", place=task)
     longest.slider(
         t("Longest word, letters"),
         SHORTEST,
@@ -63,24 +58,14 @@ def ask_for_plan(*, disabled: bool) -> str:
         disabled=disabled or toy == "dates",
         help=t("Not used for dates."),
     )
-    width.selectbox(
-        t("Width d_model"),
-        WIDTHS,
-        key="toy_width",
-        disabled=disabled,
-        help=t("How many numbers the vector of a token has."),
+    sizes = (
+        ("toy_width", t("Width d_model"), WIDTHS, 64, t("How many numbers the vector of a token has.")),
+        ("toy_layers", t("Layers"), LAYERS, 1, t("Of the encoder. The decoder has the same number.")),
+        ("toy_heads", t("Heads"), HEADS, 4, t("Heads per layer; each works on an equal slice.")),
     )
-    layers.selectbox(
-        t("Layers"),
-        LAYERS,
-        key="toy_layers",
-        disabled=disabled,
-        help=t("Of the encoder. The decoder has the same number."),
-    )
-    heads.selectbox(
-        t("Heads"), HEADS, key="toy_heads", disabled=disabled, help=t("Heads per layer; each works on an equal slice.")
-    )
-    return toy or "reverse"
+    for place, (key, label, values, usual, hint) in zip(columns, sizes, strict=True):
+        ask(label, {value: str(value) for value in values}, key=key, default=usual, place=place, hint=hint)
+    return toy
 
 
 def chosen_plan() -> Plan:
@@ -260,22 +245,22 @@ def progress(training: Training, *, epochs: int) -> tuple[float, str]:
 def draw_curves(history: Mapping[str, Sequence[float]]) -> None:
     """Draw the share of correct pairs and the loss after each pass."""
     steps, correct = list(history.get("step", [])), list(history.get("valid_exact", []))
-    section(
-        t("Correct pairs: {share} at best", share=percent(max(correct) / 100)) if correct else t("Correct pairs"),
-        t("Share of 200 pairs that the model does not train on, after each pass."),
-    )
+    best = t("Correct pairs: {share} at best", share=percent(max(correct) / 100)) if correct else t("Correct pairs")
     draw(
         curves(steps, {t("correct"): correct}, title=t("correct, %"), height=CURVE_HEIGHT, span=(0, 100)),
+        heading=best,
+        about=t("Share of 200 pairs that the model does not train on, after each pass."),
         key="training_right",
         alt=t("Share of unseen pairs that are correct, over the training steps"),
     )
-    section(t("Loss"), t("How unlikely the model finds the correct token: for training pairs and for other pairs."))
     losses = {
         t("training pairs"): list(history.get("train_loss", [])),
         t("other pairs"): list(history.get("valid_loss", [])),
     }
     draw(
         curves(steps, losses, title=t("loss, nats per token"), height=CURVE_HEIGHT),
+        heading=t("Loss"),
+        about=t("How unlikely the model finds the correct token: for training pairs and for other pairs."),
         key="training_loss",
         alt=t("Loss on the training pairs and on other pairs, over the training steps"),
     )
@@ -317,26 +302,28 @@ def draw_maps(reading: Translation) -> None:
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
     layer, head = clicked_head(layers, heads, prefix="trained_")
-    draw(
-        overview(
-            shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=LAYER_HEIGHT * layers + AXIS_HEIGHT
-        ),
-        key="training_board",
-        on_select=partial(open_tile, "training_board", prefix="trained_"),
-        alt=t(
-            "{layers} × {heads} small heatmaps, one for each layer and head of the {name}",
-            layers=layers,
-            heads=heads,
-            name=t(KINDS["cross"].full_name),
-        ),
+    kind = t(KINDS["cross"].full_name)
+    alt = t(
+        "{layers} × {heads} small heatmaps, one for each layer and head of the {name}",
+        layers=layers,
+        heads=heads,
+        name=kind,
     )
-    draw(
-        head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP_HEIGHT),
+    summary = overview_summary(shown.maps)
+    grid = HeadGrid(
+        maps=shown.maps,
+        allowed=shown.allowed,
+        chosen=(layer, head),
+        title=alt,
+        alt=sentences([as_sentence(alt), summary]),
+    )
+    head_grid(grid, key="training_board", on_open=partial(open_head, prefix="trained_"))
+    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="training_board", alt=alt)
+    draw_map(
+        shown.maps[layer, head],
+        shown.axes,
+        shown.allowed[layer],
         key="training_map",
-        alt=t(
-            "Heatmap of layer {layer}, head {head} of the {kind}",
-            layer=layer + 1,
-            head=head + 1,
-            kind=t(KINDS["cross"].full_name),
-        ),
+        least=MAP_HEIGHT,
+        alt=t("Heatmap of layer {layer}, head {head} of the {kind}", layer=layer + 1, head=head + 1, kind=kind),
     )

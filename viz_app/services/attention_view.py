@@ -16,8 +16,7 @@ from model.text.shown_bytes import whole_characters
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t
-from viz_app.figures.scales import bound_of
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, bound_of
 
 __all__ = [
     "ONE_TEXT",

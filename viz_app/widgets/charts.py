@@ -2,19 +2,24 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
+from viz_app.components.elements.maps import ColourRange, LargeMap, attention_map
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.translation import t
-from viz_app.figures.enlarged import enlarged
-from viz_app.figures.picture import Picture
+from viz_app.figures.picture import Picture, map_summary, map_table
+from viz_app.figures.style import Axes, bound_of, enlarged, marked
 from viz_app.session.page_facts import set_picture_title
+from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
-__all__ = ["draw", "numbers"]
+__all__ = ["draw", "draw_map", "numbers"]
 
 
 def draw(
@@ -22,8 +27,9 @@ def draw(
     *,
     key: str,
     alt: str,
+    heading: str = "",
+    about: str = "",
     title: str = "",
-    on_select: Callable[[], None] | None = None,
     fills: bool = False,
     wide: bool = False,
 ) -> None:
@@ -31,13 +37,16 @@ def draw(
 
     Args:
         picture: From `viz_app.figures`.
-        key: Its name on the page. The session state holds the selected points under this name.
+        key: Its name on the page.
         alt: Text for a reader who cannot see the picture, without a full stop. The picture's summary is added.
+        heading: Stands above it, see `section`.
+        about: The caption beside the heading.
         title: Title of the saved picture, if `alt` is too long for one.
-        on_select: Called after a click on a point, before the page runs again.
         fills: Fill the height of the window (`streamlit.css`), with the figure's own height as the minimum.
         wide: Keep the picture wider than a phone and let it scroll there.
     """
+    if heading:
+        section(heading, about)
     set_picture_title(key, title or alt)
     figure = enlarged(picture.figure, SCALE) if presenting() else picture.figure
     place = "fills" if fills else "wide" if wide else ""
@@ -47,11 +56,57 @@ def draw(
             key=key,
             alt=sentences([as_sentence(alt), picture.summary]),
             height="stretch" if fills else "content",
-            on_select=on_select or "ignore",
-            selection_mode="points",
             config={"displayModeBar": False},
         )
         numbers({"": picture.table}, summary=picture.summary, key=key, alt=alt)
+
+
+def draw_map(
+    values: NDArray[np.float32],
+    axes: Axes,
+    allowed: NDArray[np.bool_] | None = None,
+    *,
+    key: str,
+    alt: str,
+    least: int,
+    unit: str = "",
+    largest: float = 1.0,
+    signed: bool = False,
+    action: str = "",
+    on_cell: Callable[[int, int], None] | None = None,
+) -> None:
+    """Draw a map of queries and keys, with the exact number of each cell, and the button for its numbers.
+
+    Args:
+        values: (T, S), a section that can be read: the browser has an element for each cell.
+        axes: Names of the rows and columns.
+        allowed: (T, S), False where masked; by default nothing is.
+        key: Its name on the page.
+        alt: Text for a reader who cannot see it, without a full stop. The summary of its numbers is added.
+        least: Pixels; the map is higher where the window leaves more.
+        unit: What the numbers are; by default attention weights.
+        largest: Upper end of the colour scale of weights.
+        signed: The numbers are above and below 0: red above, blue below.
+        action: What choosing a cell does, as the end of the sentence about a cell.
+        on_cell: Called with the query and the key of the cell that was chosen, counted from 0.
+    """
+    unit = unit or t("attention weight")
+    allowed = np.ones(values.shape, dtype=bool) if allowed is None else allowed
+    shown = marked(values, allowed)
+    summary = map_summary(shown, axes, unit=unit, signed=signed)
+    drawn = LargeMap(
+        weights=values,
+        allowed=allowed,
+        axes=axes,
+        unit=unit,
+        colours=ColourRange(largest=bound_of(shown) if signed else largest, signed=signed),
+        least=least,
+        action=action,
+        title=alt,
+        alt=sentences([as_sentence(alt), summary]),
+    )
+    attention_map(drawn, key=key, on_cell=on_cell)
+    numbers({"": partial(map_table, shown, axes)}, summary=summary, key=key, alt=alt)
 
 
 def numbers(tables: dict[str, Callable[[], pd.DataFrame]], *, summary: str, key: str, alt: str) -> None:

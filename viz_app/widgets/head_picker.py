@@ -30,7 +30,6 @@ __all__ = [
     "clicked_head",
     "heads_per_kind",
     "open_head",
-    "open_tile",
     "pick_head",
     "pick_head_or_aggregate",
     "pick_kind",
@@ -157,17 +156,10 @@ def head_name(name: str) -> str:
 
 
 def clicked_head(layers: int, heads: int, *, prefix: str) -> tuple[int, int]:
-    """The layer and the head that `open_tile` chose, for a page without `pick_head`."""
+    """The layer and the head that `open_head` chose, for a page without `pick_head`."""
     settle(f"{prefix}layer", str(layers), numbers(layers))
     settle(f"{prefix}head", "1", numbers(heads))
     return int(st.session_state[f"{prefix}layer"]) - 1, int(st.session_state[f"{prefix}head"]) - 1
-
-
-def open_tile(chart: str, *, prefix: str = "") -> None:
-    """Callback of a picture of all heads: choose the layer and the head that the visitor clicked."""
-    points = st.session_state[chart].selection.points
-    if points and "customdata" in points[0]:
-        open_head(*points[0]["customdata"], prefix=prefix)
 
 
 def open_head(layer: int, head: int, *, prefix: str = "") -> None:

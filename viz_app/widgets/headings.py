@@ -1,18 +1,17 @@
-"""One heading for the page and one for each part of it, tabs, and a popover that explains a picture.
+"""One heading for the page, one for each part of it, tabs, a popover that explains a picture, and a check of numbers.
 
 Screen readers jump from heading to heading.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 
 import streamlit as st
 
 from viz_app.content.plain import as_sentence
-from viz_app.server.streamlit_bridge import TabContainer
 from viz_app.session.choices import set_choice, settle
 
-__all__ = ["explanation", "heading", "section", "tabs"]
+__all__ = ["draw_tabs", "explanation", "heading", "section", "verdict"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -46,20 +45,33 @@ def explanation(label: str, text: str, formula: str | None = None) -> None:
             st.latex(formula)
 
 
-def tabs(labels: Mapping[str, str], key: str, *, first: str = "") -> Sequence[TabContainer]:
-    """Show tabs. The page draws only the one whose `open` is true, and links name it.
+def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *, first: str = "") -> None:
+    """Show tabs, and draw the one that is open.
 
     Args:
-        labels: Id → label. Links name the ids, see `choice_forms.OLD_TABS`.
         key: The name of the choice.
+        parts: Id → label, and the function that draws the tab. Links name the ids, see `choice_forms.OLD_TABS`.
         first: The id of the tab that is open without a choice; by default the first one.
     """
+    labels = {name: label for name, (label, _) in parts.items()}
     settle(key, first or next(iter(labels)), labels)
     shown = f"{key}_shown"
     st.session_state[shown] = labels[st.session_state[key]]
-    return st.tabs(list(labels.values()), key=shown, on_change=open_tab, args=(key, labels))
+    places = st.tabs(list(labels.values()), key=shown, on_change=open_tab, args=(key, labels))
+    for place, (_, draw) in zip(places, parts.values(), strict=True):
+        if place.open:
+            with place:
+                draw()
 
 
 def open_tab(key: str, labels: Mapping[str, str]) -> None:
-    """Callback of `tabs`: choose the tab that is open now."""
+    """Callback of the tabs: choose the one that is open now."""
     set_choice(key, next(name for name, label in labels.items() if label == st.session_state[f"{key}_shown"]))
+
+
+def verdict(agrees: bool, text: str) -> None:
+    """Say that numbers of the page agree with those of the model, or that they do not."""
+    if agrees:
+        st.success(text, icon=":material/check:")
+    else:
+        st.error(text, icon=":material/error:")

@@ -6,23 +6,21 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.conftest import NAME, TEXT, component_data
-from viz_app.figures.architecture import Box, Drawing, Outline, architecture
+from viz_app.figures.architecture import Box, Drawing, architecture
 
 OpenApp = Callable[..., AppTest]
 
 
 def drawing(encoder: int, decoder: int) -> Drawing:
     return architecture(
-        Outline(
-            encoder_layers=encoder,
-            decoder_layers=decoder,
-            d_model=256,
-            d_ff=512,
-            heads=8,
-            source_vocabulary=7000,
-            target_vocabulary=6000,
-            pre_norm=False,
-        )
+        encoder_layers=encoder,
+        decoder_layers=decoder,
+        d_model=256,
+        d_ff=512,
+        heads=8,
+        source_vocabulary=7000,
+        target_vocabulary=6000,
+        pre_norm=False,
     )
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 
 from tests.viz_app.figures.random_maps import AXES, random_maps
-from viz_app.figures import attention, masks
-from viz_app.figures.attention import head_map
+from viz_app.figures import heat_maps
 from viz_app.figures.colours import MASKED
-from viz_app.figures.style import Axes
+from viz_app.figures.heat_maps import head_map
 
 OPEN = np.ones((3, 2), dtype=bool)
 
@@ -24,19 +23,12 @@ def test_a_map_has_the_exact_numbers_and_names_query_and_key() -> None:
 
 def test_masked_cells_are_grey_in_masks_scores_and_weights() -> None:
     mask = np.tri(3, 2, dtype=bool)
-    figure = masks.mask_map(mask, AXES, height=200).figure
+    figure = heat_maps.mask_map(mask, AXES, height=200).figure
     np.testing.assert_array_equal(figure.data[0].z, mask)
     scores = np.where(mask, np.float32(1.5), np.float32("-inf"))
     weights_picture = head_map(np.where(mask, np.float32(0.5), np.float32(0)), AXES, mask, height=200)
-    for picture in (masks.score_map(scores, AXES, bound=2.0, height=200), weights_picture):
+    for picture in (heat_maps.score_map(scores, AXES, bound=2.0, height=200), weights_picture):
         numbers, grey = picture.figure.data
         np.testing.assert_array_equal(np.isnan(numbers.z), ~mask)
         np.testing.assert_array_equal(np.isnan(grey.z), mask)
         assert {colour for _, colour in grey.colorscale} == {MASKED}
-
-
-def test_every_cell_that_is_not_masked_can_be_chosen_and_knows_its_place_in_the_whole_map() -> None:
-    maps, mask = random_maps(1, 1, 5, 5)[0, 0], np.tri(5, dtype=bool)
-    five = Axes(queries=list("abcde"), keys=list("abcde"), query_title="", key_title="")
-    squares = attention.clickable_map(maps, five, mask, height=300, first=(7, 3)).figure.data[-1]
-    assert {tuple(cell) for cell in squares.customdata} == {(7 + t, 3 + s) for t in range(5) for s in range(t + 1)}

@@ -8,8 +8,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.viz_app.widgets.test_chips import contrast, over, rgb
 from viz_app.figures.colours import ACCENT, DARK, LIGHT, LINES, MASKED, Theme, ink, legible, palette
-from viz_app.figures.heads import head_grids
-from viz_app.figures.words import stacked_shares, word_grid
+from viz_app.figures.grids import head_grids, word_grid
+from viz_app.figures.lines import stacked_shares
+from viz_app.figures.style import Axes
 from viz_app.widgets.marked_text import STYLE
 
 
@@ -30,12 +31,8 @@ def test_numbers_in_cells_are_legible_on_the_whole_scale(signed: bool) -> None:
 
 def test_the_figures_use_legible_ink() -> None:
     grid = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
-    words = word_grid(
-        [["a", "b", "c"]] * 2,
-        grid,
-        **{"rows": ["x", "y"], "columns": ["1", "2", "3"], "row_title": "row", "column_title": "column"},
-        **{"notes": [["", "", ""]] * 2, "height": 200},
-    )
+    axes = Axes(queries=["x", "y"], keys=["1", "2", "3"], query_title="row", key_title="column")
+    words = word_grid([["a", "b", "c"]] * 2, grid, axes, notes=[["", "", ""]] * 2, height=200)
     numbers = head_grids({"cross": grid}, unit="nats", height=200)
     for picture in (words, numbers):
         (trace,) = picture.figure.data

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from viz_app.figures.attention import head_map
-from viz_app.figures.enlarged import enlarged
+from viz_app.figures.heat_maps import head_map
 from viz_app.figures.labels import LINE
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, enlarged
 
 
 def test_an_enlarged_figure_has_larger_text_more_space_and_the_same_numbers() -> None:

@@ -4,59 +4,43 @@ import base64
 import io
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
-from tests.viz_app.figures.random_maps import AXES, random_maps
+from tests.viz_app.figures.random_maps import random_maps
 from viz_app.content.limits import MAX_TILE
-from viz_app.figures.colours import MASKED
-from viz_app.figures.overview import overview, pooled
+from viz_app.figures.colours import MASKED, NOT_A_NUMBER
+from viz_app.figures.overview import heads_image, pooled
 
 
-def pixels(image: go.Image) -> np.ndarray:
+def pixels(image: str) -> np.ndarray:
     """The pixels of an image, (rows, columns, 4)."""
-    return np.asarray(Image.open(io.BytesIO(base64.b64decode(image.source.partition(",")[2]))))
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(image.partition(",")[2]))).convert("RGBA"))
 
 
 def test_every_head_has_a_tile_of_one_image() -> None:
     maps = random_maps(2, 3, 4, 5)
-    figure = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).figure
-    canvas, squares = figure.data
-    assert [type(trace) for trace in figure.data] == [go.Image, go.Scatter]
-    drawn = pixels(canvas)
-    for (layer, head), x, y in zip(squares.customdata, squares.x, squares.y, strict=True):
-        top, left = round(y - 1.5), round(x - 2)
-        tile = drawn[top : top + 4, left : left + 5]
+    drawn = pixels(heads_image(maps, np.ones(maps[:, 0].shape, dtype=bool)))
+    assert drawn.shape == (2 * (4 + 1), 3 * (5 + 1), 4)
+    for layer, head in np.ndindex(2, 3):
+        tile = drawn[5 * layer : 5 * layer + 4, 6 * head : 6 * head + 5]
         colours = sample_colorscale("Viridis", maps[layer, head].ravel().tolist())
         wanted = np.array([[float(n) for n in c[4:-1].split(",")] for c in colours]).reshape(4, 5, 3)
         np.testing.assert_allclose(tile[..., :3], wanted, atol=2)
     assert (drawn[..., 3] == 0).sum() == drawn[..., 3].size - maps.size  # the gutters are clear
 
 
-@pytest.mark.parametrize(("chosen", "framed"), [((1, 2), [(1, 2)]), ((0, None), [(0, 0), (0, 1), (0, 2)])])
-def test_a_frame_surrounds_the_chosen_head_or_its_whole_layer(
-    chosen: tuple[int, int | None], framed: list[tuple[int, int]]
-) -> None:
-    maps = random_maps(2, 3, 4, 5)
-    drawn = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=chosen, height=300).figure
-    squares, frame = drawn.data[1], drawn.layout.shapes[0]
-    inside = [
-        tuple(tile)
-        for tile, x, y in zip(squares.customdata, squares.x, squares.y, strict=True)
-        if frame.x0 < x < frame.x1 and frame.y0 < y < frame.y1
-    ]
-    assert inside == framed
-
-
-def test_masked_cells_of_every_tile_are_grey() -> None:
+def test_masked_cells_of_every_tile_are_grey_and_others_that_are_not_finite_have_their_own_colour() -> None:
     maps = random_maps(2, 3, 4, 4)
+    maps[0, 0, 3, 0] = maps[0, 0, 0, 3] = np.nan  # the second one is masked
     mask = np.tri(4, dtype=bool)
-    drawn = pixels(overview(maps, AXES, mask[None].repeat(len(maps), axis=0), chosen=(0, 0), height=300).figure.data[0])
+    drawn = pixels(heads_image(maps, mask[None].repeat(len(maps), axis=0)))
     grey = (drawn[..., :3] == hex_to_rgb(MASKED)).all(axis=-1) & (drawn[..., 3] == 255)
     assert grey.sum() == 2 * 3 * (~mask).sum()
     np.testing.assert_array_equal(grey[:4, :4], ~mask)
+    broken = (drawn[..., :3] == hex_to_rgb(NOT_A_NUMBER)).all(axis=-1)
+    assert np.argwhere(broken).tolist() == [[3, 0]]
 
 
 def test_pooling_keeps_small_maps_and_the_maxima_of_large_ones() -> None:

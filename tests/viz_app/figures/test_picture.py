@@ -1,16 +1,14 @@
 """The table of a picture holds the numbers of its figure, and its summary names the extremes."""
 
 import numpy as np
-import pytest
 
-from viz_app.figures.attention import clickable_map, difference_map, head_map
-from viz_app.figures.heads import head_grids
-from viz_app.figures.masks import mask_map
-from viz_app.figures.overview import overview
-from viz_app.figures.style import Axes
-from viz_app.figures.training import curves
+from viz_app.figures.grids import head_grids, word_grid
+from viz_app.figures.heat_maps import head_map, mask_map
+from viz_app.figures.lines import curves, stacked_shares
+from viz_app.figures.overview import overview_summary, overview_table
+from viz_app.figures.picture import map_summary
+from viz_app.figures.style import Axes, marked
 from viz_app.figures.vectors import concatenation
-from viz_app.figures.words import stacked_shares, word_grid
 
 WEIGHTS = np.array([[0.7, 0.3, 0.0], [0.1, 0.2, 0.7], [0.05, 0.9, 0.05]], dtype=np.float32)
 LABELS = Axes(
@@ -19,9 +17,8 @@ LABELS = Axes(
 OPEN = np.array([[True, True, False], [True, True, True], [True, True, True]])
 
 
-@pytest.mark.parametrize("logarithmic", [False, True])
-def test_a_map_gives_every_weight_and_names_the_largest(logarithmic: bool) -> None:
-    picture = head_map(WEIGHTS, LABELS, OPEN, height=300, logarithmic=logarithmic)
+def test_a_map_gives_every_weight_and_names_the_largest() -> None:
+    picture = head_map(WEIGHTS, LABELS, OPEN, height=300)
     assert picture.summary.startswith("Largest attention weight: 0.9 (query: der")
     assert picture.summary.endswith("key: dog).")
     table = picture.table()
@@ -30,21 +27,15 @@ def test_a_map_gives_every_weight_and_names_the_largest(logarithmic: bool) -> No
     assert table.index[1] == "Hund"
 
 
-def test_a_clickable_map_has_the_same_table() -> None:
-    picture = clickable_map(WEIGHTS, LABELS, OPEN, height=300)
-    np.testing.assert_allclose(picture.table().to_numpy(), np.where(OPEN, WEIGHTS, np.nan), atol=1e-7)
-
-
 def test_the_overview_names_the_sharpest_head() -> None:
     maps = np.full((2, 2, 3, 3), 1 / 3, dtype=np.float32)
     maps[1, 0] = np.eye(3)
-    picture = overview(maps, LABELS, np.ones((len(maps), 3, 3), dtype=bool), chosen=(0, 0), height=300)
-    assert "highest in layer 2 · head 1 (1)" in picture.summary
-    np.testing.assert_allclose(picture.table().to_numpy(), [[1 / 3, 1 / 3], [1, 1 / 3]], atol=1e-6)
+    assert "highest in layer 2 · head 1 (1)" in overview_summary(maps)
+    np.testing.assert_allclose(overview_table(maps).to_numpy(), [[1 / 3, 1 / 3], [1, 1 / 3]], atol=1e-6)
 
 
 def test_a_difference_names_both_extremes_and_a_mask_counts_its_cells() -> None:
-    summary = difference_map(WEIGHTS - 0.5, LABELS, OPEN, height=300).summary
+    summary = map_summary(marked(WEIGHTS - 0.5, OPEN), LABELS, unit="difference", signed=True)
     assert "Largest difference: 0.4 (" in summary
     assert "Smallest difference: -0.45 (" in summary
     assert mask_map(OPEN, LABELS, height=300).summary == "8 of 9 cells may attend; the others are masked."
@@ -60,8 +51,8 @@ def test_a_table_leaves_out_gaps_and_names_the_kinds() -> None:
 
 def test_a_word_grid_lists_its_notes() -> None:
     notes = [["“a” < 0.7", "“b” 0.2"]]
-    axes = {"rows": ["layer 1"], "columns": ["x", "y"], "row_title": "after", "column_title": "token"}
-    grid = word_grid([["a", "b"]], np.array([[0.7, 0.2]], dtype=np.float32), **axes, notes=notes, height=200)
+    axes = Axes(queries=["layer 1"], keys=["x", "y"], query_title="after", key_title="token")
+    grid = word_grid([["a", "b"]], np.array([[0.7, 0.2]], dtype=np.float32), axes, notes=notes, height=200)
     assert grid.table().to_numpy().tolist() == notes
 
 

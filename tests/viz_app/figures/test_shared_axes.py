@@ -1,7 +1,6 @@
 """The axes that two maps share: the same words, or words at the same positions."""
 
-from viz_app.figures.shared_axes import shared_axes
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, shared_axes
 
 
 def axes(queries: str, keys: str) -> Axes:

@@ -14,7 +14,7 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, read_confi
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url
+from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, components, in_url, maps
 from viz_app.content.catalogues import LANGUAGES
 from viz_app.content.plain import plain
 from viz_app.content.translation import in_language
@@ -22,10 +22,6 @@ from viz_app.sections.compare import words_in
 
 OpenApp = Callable[..., AppTest]
 HERE = {"layer": "2", "head": "4"}
-
-
-def drawn(app: AppTest) -> list[np.ndarray]:
-    return [array(chart["data"][0]["z"]).astype(float) for chart in charts(app) if "z" in chart["data"][0]]
 
 
 def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -37,14 +33,16 @@ def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, 
     forced = translate(
         checkpoint, TEXT, edits=change.edits(), forced={i: token.id for i, token in enumerate(before.written)}
     )
-    left, right, difference, heads = drawn(app)
+    (left, right, difference), (heads,) = maps(app), charts(app)
     np.testing.assert_allclose(left, before.maps["cross"][1, 3], atol=1e-6)
     np.testing.assert_allclose(right, forced.maps["cross"][1, 3], atol=1e-6)
     np.testing.assert_allclose(difference, right - left, atol=1e-6)
-    np.testing.assert_allclose(heads, moved_weight(before.maps["cross"], forced.maps["cross"]), atol=1e-6)
+    assert [data["signed"] for data in components(app, "attention_map")] == [False, False, True]
+    moved = moved_weight(before.maps["cross"], forced.maps["cross"])
+    np.testing.assert_allclose(array(heads["data"][0]["z"]), moved, atol=1e-6)
     app.toggle(key="same_words").set_value(False).run()
     assert not app.exception
-    np.testing.assert_allclose(drawn(app)[1], after.maps["cross"][1, 3], atol=1e-6)
+    np.testing.assert_allclose(maps(app)[1], after.maps["cross"][1, 3], atol=1e-6)
 
 
 def test_a_note_of_doubt_names_its_side(open_app: OpenApp) -> None:
@@ -62,14 +60,14 @@ def test_two_checkpoints_with_different_vocabularies_write_the_same_words(open_a
     ours, theirs = (load_checkpoint(BUNDLED / name) for name in ("gru-de-en", NAME))
     first = translate(ours, "Ein Hund rennt.")
     assert compared_lines(app) == [first.text, translate(theirs, "Ein Hund rennt.").text]
-    labels = [chart["data"][0]["y"] for chart in charts(app) if "z" in chart["data"][0]]
+    labels = [data["queries"] for data in components(app, "attention_map")]
     assert labels[0] == labels[1] == labels[2]
-    for rows in drawn(app)[:2]:
+    for rows in maps(app)[:2]:
         np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-5)  # rows of merged words also sum to 1
     ids = (*theirs.tokenizers.target.encode(first.text).ids, theirs.tokenizers.specials.eos)
     forced = translate(theirs, "Ein Hund rennt.", forced=dict(enumerate(ids)))
     assert forced.text == first.text
-    assert drawn(app)[1].shape[0] <= len(ids)
+    assert maps(app)[1].shape[0] <= len(ids)
 
 
 def test_the_first_checkpoint_to_compare_with_writes_the_same_language(open_app: OpenApp) -> None:
@@ -95,14 +93,14 @@ def test_a_checkpoint_that_cannot_be_opened_is_not_compared_at_first(
 
 def test_two_target_languages_get_maps_but_no_difference(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="everyday-en-de", text="I love you.", beside="everyday-en-zh")
-    assert len(charts(app)) == 2
+    assert len(maps(app)) == 2
     assert any("different words" in caption.value for caption in app.caption)
     assert app.toggle(key="same_words").disabled
 
 
 def test_without_attention_there_are_only_translations(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
-    assert not drawn(app)
+    assert not maps(app)
     assert len(compared_lines(app)) == 2
     assert "no attention" in app.info[0].value
 
@@ -176,9 +174,8 @@ def test_two_sentences_with_as_many_tokens_are_paired_by_position(open_app: Open
     app = open_app("compare", checkpoint=NAME, text=texts[0], compare="sentences", second_text=texts[1], **HERE)
     first, second = (translate(checkpoint, text).maps["cross"][1, 3] for text in texts)
     assert first.shape == second.shape
-    _, _, difference = drawn(app)[:3]
+    _, _, difference = maps(app)
     np.testing.assert_allclose(difference, second - first, atol=1e-6)
-    (labels,) = [chart["data"][0]["x"] for chart in charts(app)[2:3]]
-    assert any("Hund | Mann" in str(label) for label in labels)
+    assert "Hund | Mann" in " ".join(components(app, "attention_map")[2]["keys"])
     app = open_app("compare", checkpoint=NAME, text=texts[0], compare="sentences", second_text="Ein Mann.", **HERE)
-    assert len(drawn(app)) == 2
+    assert len(maps(app)) == 2

@@ -1,14 +1,12 @@
 """Watch it learn: the pictures and the table show what each snapshot computes."""
 
 import base64
-import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.learning import open_snapshot, run_snapshot, trained_result
@@ -58,20 +56,6 @@ def test_a_snapshot_replaces_a_checkpoint_that_is_not_saved_yet(tmp_path: Path) 
         assert attempt_of(key, TEXT, "Eine Frau.", step)[0] == translate(at_snapshot(checkpoint, weights), TEXT).text
     with pytest.raises(CheckpointError):
         attempt_of(key, TEXT, "Eine Frau.")
-
-
-def test_all_heads_of_a_snapshot_have_fields_of_equal_size_with_the_mask_in_grey() -> None:
-    maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
-    maps[1, 2, 3, 0] = 1.0
-    allowed = np.tri(4, 5, dtype=bool)[None].repeat(2, axis=0)
-    picture = base64.b64decode(heads_image(maps, allowed).partition(",")[2])
-    fields = np.asarray(Image.open(io.BytesIO(picture))).reshape(2, 5, 3, 6, 4)  # a gap of one pixel below and beside
-    assert (fields[:, :4, :, :5][:, 0, :, 1:] == (140, 140, 140, 255)).all()
-    assert (fields[:, 4, ..., 3] == 0).all()
-    assert (fields[..., 5, 3] == 0).all()
-    lit = fields[1, 3, 2, 0]
-    assert (lit != fields[0, 3, 0, 0]).any()
-    assert (fields == lit).all(axis=-1).sum() == 1
 
 
 def test_a_link_keeps_the_snapshot_and_another_head_does_not_change_it(open_app: OpenApp) -> None:

@@ -4,14 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.anatomy import anatomy, derive
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
+from model.interventions import Head, Intervention, PaintedCell
 from tests.model.analysis.follow import follow
-from tests.viz_app.conftest import NAME, array, charts
+from tests.viz_app.conftest import NAME, array, charts, maps
 from viz_app.content.limits import WINDOW
+from viz_app.sections.heads import intervention_choice
 
 LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)
 HERE = {"kind": "encoder", "layer": "2", "head": "4"}
@@ -30,13 +33,16 @@ def test_a_large_map_is_shown_in_sections(
     app = open_app(page, checkpoint=NAME, text=LONG, **HERE, **SECTION, **more)
     whole = translate(checkpoint, LONG).maps["encoder"][1, 3]
     assert min(whole.shape) > WINDOW + 11
-    np.testing.assert_allclose(drawn(app)[0], whole[5 : 5 + WINDOW, 10 : 10 + WINDOW], atol=1e-6)
+    np.testing.assert_allclose(maps(app)[0], whole[5 : 5 + WINDOW, 10 : 10 + WINDOW], atol=1e-6)
     assert any(f"a {WINDOW} × {WINDOW} section" in caption.value for caption in app.caption)
 
 
-def test_a_cell_of_a_section_is_painted_at_its_place_in_the_whole_map(open_app: OpenApp) -> None:
-    squares = charts(open_app("heads", checkpoint=NAME, text=LONG, **HERE, **SECTION))[0]["data"][-1]
-    assert sorted(map(tuple, squares["customdata"]))[0] == (5, 10)
+def test_a_cell_of_a_section_is_painted_at_its_place_in_the_whole_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"intervention": Intervention(), "painted_weight": 0.5}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(intervention_choice, "set_choice", state.__setitem__)
+    intervention_choice.paint_cell(Head("encoder", 1, 3), (5, 10), 2, 0)
+    assert state["intervention"] == Intervention(painted=frozenset([PaintedCell(Head("encoder", 1, 3), 7, 10, 0.5)]))
 
 
 def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
@@ -56,6 +62,5 @@ def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
 
 def test_the_tokens_that_a_word_depends_on_are_shown_in_sections(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=LONG, inside_tab="read", **SECTION)
-    maps = [rows for rows in drawn(app) if rows.ndim == 2]
-    assert all(max(shares.shape) <= WINDOW for shares in maps[-3:-1])
+    assert all(max(shares.shape) <= WINDOW for shares in maps(app)[:2])
     assert any(f"{WINDOW} section" in caption.value for caption in app.caption)

@@ -18,7 +18,18 @@ from model.config.kinds import KINDS
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from tests.model.analysis.follow import follow
-from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
+from tests.viz_app.conftest import (
+    NAME,
+    TEXT,
+    array,
+    charts,
+    compared_lines,
+    component_data,
+    head_map,
+    html,
+    in_url,
+    tab,
+)
 from viz_app.content.examples import BATCHES
 from viz_app.sections.heads import ablation_board
 from viz_app.sections.masks.bug_lab import MISTAKES
@@ -140,7 +151,7 @@ def test_a_painted_weight_is_in_the_map(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint=NAME, layer="2", head="3")
     app.session_state["intervention"] = Intervention(painted=frozenset([PaintedCell(Head("cross", 1, 2), 2, 4, 0.9)]))
     app.run()
-    shown = array(charts(app)[0]["data"][0]["z"])
+    shown = head_map(app)
     assert shown[2, 4] == pytest.approx(0.9)
     assert shown[2].sum() == pytest.approx(1, abs=1e-5)
     assert any("row 3, column 5: 0.9" in caption.value for caption in app.caption)

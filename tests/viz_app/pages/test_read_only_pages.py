@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.conftest import charts, head_map
+from tests.viz_app.conftest import charts, maps
 from tools.foreign_families import family_named
 from tools.small_models import make_family
 
@@ -55,7 +55,7 @@ def test_the_maps_and_the_stream_of_a_read_only_model_are_shown(
 ) -> None:
     app = open_with(page, "bloom", **query)
     assert READ_ONLY not in " ".join(element.value for element in app.info)
-    assert page == "steps" or charts(app) or head_map(app).size
+    assert page == "steps" or charts(app) or maps(app)
     if query.get("inside_tab") == "stations":
         assert "only rounding" in app.success[0].value
 

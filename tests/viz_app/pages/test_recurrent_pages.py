@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
-from tests.viz_app.conftest import charts, component_data, head_map, html
+from tests.viz_app.conftest import charts, component_data, head_map, html, maps
 
 OpenApp = Callable[..., AppTest]
 TEXT = "The dog sees the cat."
@@ -36,7 +36,7 @@ def test_the_page_shows_its_only_map(open_recurrent: OpenApp, toys: Callable[[st
     assert (steps["kind"], steps["shape"]) == ("cross", [1, 1])
     for tab in ("Ablation board", "What heads do", "Importance"):
         heads = open_recurrent("heads", heads_tab=tab)
-        assert len(charts(heads)) == 1
+        assert len(charts(heads) + maps(heads)) == 1
 
 
 @pytest.mark.parametrize("open_recurrent", ["additive"], indirect=True)
@@ -53,6 +53,7 @@ def test_without_attention_there_is_only_a_translation(
 ) -> None:
     app = open_recurrent(page)
     assert not charts(app)
+    assert not maps(app)
     if page == "translate":
         assert translate(load_checkpoint(toys("recurrent-none")), TEXT).text in html(app)
         assert "has no attention" in app.info[0].value

@@ -15,7 +15,7 @@ from model.corpora.toys import TOYS
 from model.inference.opening import open_translator
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
-from tests.viz_app.conftest import array, charts
+from tests.viz_app.conftest import charts, head_map
 from tests.viz_app.server.test_gate import until
 from viz_app.server import presence, training_jobs
 from viz_app.server.jobs import Report
@@ -69,14 +69,14 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     assert not app.exception
     assert labels(app) == {"Start over": True, "Resume": True, "Keep as a checkpoint": True}
     history = pd.read_csv(training.folder / "history.csv")
-    right, loss, _, large = charts(app)
+    right, loss = charts(app)
     assert right["layout"]["yaxis"]["range"] == [0, 100]
     assert list(right["data"][0]["y"]) == history["valid_exact"].tolist()
     assert list(loss["data"][1]["y"]) == history["valid_loss"].tolist()
     checkpoint = open_translator(training.folder)
     text, answer = TOYS["copy"].example(5)
     read = translate(checkpoint, text, forced=forced_ids(checkpoint.tokenizers, answer))
-    np.testing.assert_allclose(array(large["data"][0]["z"]), read.maps["cross"][0, 0], atol=1e-6)
+    np.testing.assert_allclose(head_map(app), read.maps["cross"][0, 0], atol=1e-6)
 
     app = press(app, "Start over")  # asks first
     assert "it is deleted" in " ".join(text.value for text in app.markdown)

@@ -1,6 +1,6 @@
 """Attention as maps: one large map, and the grid of all heads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,7 @@ from viz_app.components.encoding import Data, labels_of, levels, masked_out, pac
 from viz_app.components.mounting import component
 from viz_app.content.limits import MAX_TILE
 from viz_app.figures.overview import pooled
-from viz_app.figures.scales import weight_scale
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, weight_scale
 
 __all__ = ["ColourRange", "HeadGrid", "LargeMap", "OpenHead", "attention_map", "head_grid", "opening"]
 
@@ -23,10 +22,11 @@ OpenHead = Callable[[int, int], None]  # called with the layer and the head that
 
 @dataclass(frozen=True, kw_only=True)
 class ColourRange:
-    """The colour scale of weights: from 0 to the largest weight."""
+    """The colour scale of weights, from 0 to the largest; or of signed numbers, from minus the largest."""
 
     largest: float = 1.0
     logarithmic: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,8 @@ class LargeMap:
     axes: Axes
     unit: str  # of the numbers
     colours: ColourRange = field(default_factory=ColourRange)
+    least: int = 0  # pixels; a map is higher where the window leaves more
+    action: str = ""  # what choosing a cell does; without it, none can be chosen
     title: str  # of the saved picture
     alt: str
 
@@ -51,6 +53,9 @@ class LargeMap:
             "unit": self.unit,
             "largest": largest,
             "logarithmic": logarithmic,
+            "signed": self.colours.signed,
+            "least": self.least,
+            "action": self.action,
             "title": self.title,
             "alt": self.alt,
         }
@@ -86,9 +91,20 @@ class HeadGrid:
         }
 
 
-def attention_map(large: LargeMap, *, key: str) -> None:
-    """Draw one map large; the browser draws it faster than a chart."""
-    component("attention_map", "ui/maps", key=key, data=large.data())
+def attention_map(large: LargeMap, *, key: str, on_cell: Callable[[int, int], None] | None = None) -> None:
+    """Draw one map large; the browser draws it faster than a chart.
+
+    Args:
+        large: The map.
+        key: Of the component.
+        on_cell: Called with the query and the key of the cell that was chosen, counted from 0.
+    """
+
+    def chosen(cell: Sequence[int]) -> None:
+        if on_cell:
+            on_cell(*map(int, cell))
+
+    component("attention_map", "ui/maps", key=key, cell=chosen, data=large.data())
 
 
 def head_grid(grid: HeadGrid, *, key: str, on_open: OpenHead) -> None:

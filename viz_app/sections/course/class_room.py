@@ -19,7 +19,7 @@ from viz_app.course.quantities import word_at
 from viz_app.course.quiz import ROUNDS
 from viz_app.course.situation import Situation
 from viz_app.course.visit import begin_step
-from viz_app.figures.answers import answer_bars
+from viz_app.figures.lines import answer_bars
 from viz_app.sections.course.lessons_page import lesson_titles, quiz_csv
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor

@@ -19,27 +19,34 @@ from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.elements.head_switches import HeadFace, head_switches
 from viz_app.components.page_parts import announce
+from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
-from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.intervention_choice import (
     head_name,
     head_states,
     intervention_now,
     paint_weight,
+    silence_all,
     spoken_changes,
+    switch_positions,
+    toggle,
 )
+from viz_app.sections.sentiment import require_run_or_review
 from viz_app.server.server_state import JOBS
 from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
+from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
+from viz_app.widgets.search_picker import forced_words_note
 
 __all__ = ["CLICKS", "ablation_board"]
 
@@ -138,14 +145,14 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
 
     def face(change: float, position: int) -> HeadFace:
-        if not isfinite(change):
-            return HeadFace(colour=NOT_A_NUMBER, ink=ink(NOT_A_NUMBER), note=t("not a number"), decides=position >= 0)
-        colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
-        note = (
-            t("{change} nats when silenced; token {n} changes", change=f"{change:+.3f}", n=position + 1)
-            if position >= 0
-            else t("{change} nats when silenced", change=f"{change:+.3f}")
-        )
+        colour, note = NOT_A_NUMBER, t("not a number")
+        if isfinite(change):
+            colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
+            note = (
+                t("{change} nats when silenced; token {n} changes", change=f"{change:+.3f}", n=position + 1)
+                if position >= 0
+                else t("{change} nats when silenced", change=f"{change:+.3f}")
+            )
         return HeadFace(colour=colour, ink=ink(colour), note=note, decides=position >= 0)
 
     return {
@@ -182,19 +189,19 @@ def decisive_head(effects: SilencingEffects) -> Head | None:
 
 def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataFrame:
     """One row per head, the largest fall of the log-probability first. `written` has the tokens that can change."""
-    rows = []
-    for kind, grid in effects.changes.items():
-        for layer, head in np.ndindex(*grid.shape):
-            position = int(effects.positions[kind][layer, head])
-            rows.append(
-                {
-                    t("attention"): t(KINDS[kind].title),
-                    t("layer"): layer + 1,
-                    t("head"): head + 1,
-                    t("change (nats)"): float(grid[layer, head]),
-                    t("first token that changes"): written[position] if position >= 0 else "",
-                }
-            )
+    rows = [
+        {
+            t("attention"): t(KINDS[kind].title),
+            t("layer"): layer + 1,
+            t("head"): head + 1,
+            t("change (nats)"): float(change),
+            t("first token that changes"): written[position] if position >= 0 else "",
+        }
+        for kind, grid in effects.changes.items()
+        for ((layer, head), change), position in zip(
+            np.ndenumerate(grid), effects.positions[kind].ravel().tolist(), strict=True
+        )
+    ]
     return pd.DataFrame(rows).sort_values(t("change (nats)"), ignore_index=True)
 
 
@@ -255,8 +262,8 @@ def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
     if head := decisive_head(effects):
         action.button(
             t("Silence the decisive head"),
-            on_click=intervention_choice.silence,
-            args=(head,),
+            on_click=set_choice,
+            args=("intervention", Intervention(ablated=frozenset({head}))),
             width="stretch",
             help=t(MEASURES[task][1], head=head_name(head)),
         )
@@ -276,13 +283,19 @@ def changing_tokens(before: Translation, task: str) -> list[str]:
     return [token.label for token in before.written or before.source]
 
 
-def ablation_board(key: CheckpointKey, run: Run) -> None:
-    """Draw the board, the translation before and after, and the map of one head to paint on.
+def ablation_board(key: CheckpointKey) -> None:
+    """Ask for a text; draw the board, the translation before and after, and the map of one head to paint on.
 
     Only the changes are added to the run as trained.
     """
-    heads = all_heads(loading.loaded(key).model)
-    task = loading.config_of(key).task
+    if read_only := analyses.why_read_only(key):
+        hint = t("The tabs “What heads do” and “Alignment” show what its heads do.")
+        end_page(sentences([plain(worded(read_only)), hint]))
+    config = loading.config_of(key)
+    run = require_run_or_review(key, opening=demonstration_for(config).heads)
+    if run.forced:
+        forced_words_note(key, run)
+    heads, task = all_heads(loading.loaded(key).model), config.task
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
@@ -313,21 +326,15 @@ def ablation_board(key: CheckpointKey, run: Run) -> None:
 
 def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Intervention, *, can_search: bool) -> bool:
     """Draw the controls above the board; returns whether the search for decisive heads was started."""
-    settle("click_means", "silence", CLICKS)
     clicks, positions, search, everything, clear = st.columns([2.6, 1.9, 1.6, 1.5, 1.4], vertical_alignment="bottom")
-    clicks.segmented_control(
-        t("A click on a head"),
-        list(CLICKS),
-        format_func=lambda click: t(CLICKS[click]),
-        required=True,
-        key="click_means",
-    )
+    meanings = {name: t(label) for name, label in CLICKS.items()}
+    choose(t("A click on a head"), meanings, key="click_means", place=clicks)
     st.session_state["board_positions"] = intervention.positions  # a link can leave positions out
     positions.toggle(
         t("Positional encoding"),
         key="board_positions",
         disabled=not isinstance(loading.config_of(key).model, ModelConfig),
-        on_change=intervention_choice.switch_positions,
+        on_change=switch_positions,
         help=t("Without it, encoder and decoder do not know the position of a token."),
     )
     wanted = search.button(
@@ -338,7 +345,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     )
     everything.button(
         t("Silence all heads"),
-        on_click=intervention_choice.silence_all,
+        on_click=silence_all,
         args=(tuple(heads),),
         width="stretch",
     )
@@ -346,7 +353,8 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
         t("Clear changes"),
         icon=":material/restart_alt:",
         disabled=not intervention,
-        on_click=intervention_choice.clear_changes,
+        on_click=set_choice,
+        args=("intervention", Intervention()),
         width="stretch",
     )
     return wanted
@@ -359,7 +367,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
         titles={kind: t("{kind}: layers down, heads across", kind=t(KINDS[kind].title)) for kind in states},
         faces=faces(effects) if effects else {},
         key="head_board",
-        on_toggle=intervention_choice.toggle,
+        on_toggle=toggle,
     )
     st.caption(
         t(

@@ -20,20 +20,21 @@ from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.heads import head_grids
-from viz_app.figures.scales import marked
-from viz_app.services import analyses
+from viz_app.figures.grids import head_grids
+from viz_app.figures.style import marked
+from viz_app.services import analyses, loading
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
 from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
-__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
+__all__ = ["head_importance", "head_roles", "word_alignment"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
 FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
@@ -77,11 +78,7 @@ LOSSES = {
 Item = TypeVar("Item")
 Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rate
 
-POINTERS = {
-    "mean of all heads": N_("mean of all heads"),
-    "rollout": N_("rollout"),
-    "ALTI+": N_("ALTI+"),
-}
+POINTERS = {"mean of all heads": N_("mean of all heads"), "rollout": N_("rollout"), "ALTI+": N_("ALTI+")}
 STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
 BEST = {
     "written": N_(
@@ -97,21 +94,18 @@ BEST = {
 
 def sentence_set(config: AnyConfig) -> Pairs:
     """Ask for sentences; without any, a message ends the page."""
-    settle("sentences_from", "ours", SOURCES)
-    source = st.segmented_control(
-        t("Sentences"),
-        list(SOURCES),
-        format_func=lambda source: t(SOURCES[source]),
-        required=True,
-        key="sentences_from",
-    )
+    source = choose(t("Sentences"), {name: t(label) for name, label in SOURCES.items()}, key="sentences_from")
     if source == "ours" and config.task == "classification":
         return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
-    lines = FORM_OF_LINES[bool(separator_in(config))]
-    text = text_of_file(lines) if source == "file" else typed_text(lines)
+    lines = t(FORM_OF_LINES[bool(separator_in(config))])
+    if source == "file":
+        text = text_of_file(lines)
+    else:
+        settle("pasted", "")
+        text = st.text_area(lines, key="pasted", max_chars=50_000, height=120) or ""
     return pairs_of(config, [line for line in text.splitlines() if line.strip()])
 
 
@@ -137,14 +131,9 @@ def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 
-def typed_text(lines: str) -> str:
-    settle("pasted", "")
-    return st.text_area(t(lines), key="pasted", max_chars=50_000, height=120) or ""
-
-
 def text_of_file(lines: str) -> str:
     """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps its text."""
-    label = sentences([t("A UTF-8 text file."), t(lines)])
+    label = sentences([t("A UTF-8 text file."), lines])
     file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key="sentence_file", on_change=take_file)
     name, text = st.session_state.get(FILE, ("", b""))
     if not name:
@@ -164,9 +153,9 @@ def take_file() -> None:
     st.session_state[FILE] = (file.name, file.getvalue()) if file else ("", b"")
 
 
-def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
-    """Draw one metric of every head, and the table of suggested roles."""
-    texts = analyses.texts_to_read(key, pairs)
+def head_roles(key: CheckpointKey) -> None:
+    """Ask for sentences; draw one metric of every head, and the table of suggested roles."""
+    texts = analyses.texts_to_read(key, sentence_set(loading.config_of(key)))
     each = [
         analysis_of(metrics_of_run, key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
@@ -197,18 +186,11 @@ def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
 
 
 def metric_of_every_head(grids: Metrics, roles: Roles, *, count: int) -> None:
-    settle("metric", "entropy", METRICS)
-    metric = (
-        st.segmented_control(
-            t("Metric"), list(METRICS), format_func=lambda one: t(METRIC_TEXTS[one][0]), required=True, key="metric"
-        )
-        or "entropy"
-    )
+    metric = choose(t("Metric"), {name: t(METRIC_TEXTS[name][0]) for name in METRICS}, key="metric", default="entropy")
     title, _, meaning = map(t, METRIC_TEXTS[metric])
     about = [meaning, t("Mean over all queries. Sentences: {n}.", n=count)]
     if metric in POSITIONAL:
         about.append(t("Cross-attention is empty: its queries and keys are tokens of different texts."))
-    section(title, sentences(about))
     draw(
         head_grids(
             {t(KINDS[kind].title): metrics[metric] for kind, metrics in grids.items()},
@@ -221,6 +203,8 @@ def metric_of_every_head(grids: Metrics, roles: Roles, *, count: int) -> None:
             },
             height=300,
         ),
+        heading=title,
+        about=sentences(about),
         key="head_metric",
         wide=True,
         alt=t("{metric} of every head, for each kind of attention", metric=title),
@@ -264,8 +248,16 @@ def table_of_roles(grids: Metrics, roles: Roles) -> None:
     )
 
 
-def head_importance(key: CheckpointKey, task: str, pairs: Pairs) -> None:
-    """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
+def head_importance(key: CheckpointKey) -> None:
+    """Ask for sentences; draw the gradient estimate at once, and the measured importance when the visitor asks."""
+    config = loading.config_of(key)
+    if read_only := analyses.why_read_only(key):
+        st.info(plain(worded(read_only)))
+        return
+    if config.task == "reading":
+        st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
+        return
+    task, pairs = config.task, sentence_set(config)
     st.markdown(sentences([t(LOSSES[task]), t("Sentences: {n}.", n=len(pairs))]))
     if task == "translation" and not all(translation for _, translation in pairs):
         st.markdown(
@@ -411,17 +403,15 @@ def word_alignment(key: CheckpointKey) -> None:
 
 def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:
     """One row per pointer, the best first."""
-    rows = [
-        (pointer_name(pointer), pointer.when, error_rate([each[pointer] for each in links], pairs))
-        for pointer in links[0]
-    ]
+    rows = []
+    for pointer in links[0]:
+        name = (
+            t("layer {layer}, head {head}", layer=pointer.layer + 1, head=pointer.head + 1)
+            if pointer.name == "head"
+            else t(POINTERS[pointer.name])
+        )
+        rows.append((name, pointer.when, error_rate([each[pointer] for each in links], pairs)))
     return sorted(rows, key=lambda row: row[-1])
-
-
-def pointer_name(pointer: Pointer) -> str:
-    if pointer.name == "head":
-        return t("layer {layer}, head {head}", layer=pointer.layer + 1, head=pointer.head + 1)
-    return t(POINTERS[pointer.name])
 
 
 def draw_table(rows: Sequence[Row]) -> None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from model.analysis.availability import nothing_predicted
 from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
 from model.config.kinds import KINDS
+from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.run import Run
@@ -17,21 +19,21 @@ from viz_app.content.examples import DONORS, demonstration_for, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.attention import difference_map
-from viz_app.figures.heads import head_grids
+from viz_app.figures.grids import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
+from viz_app.sections.sentiment import require_review
 from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.text_field import note_shared_second_text
+from viz_app.widgets.text_field import note_shared_second_text, require_text
 from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
 __all__ = ["head_patching"]
@@ -86,9 +88,16 @@ class Runs:
         )
 
 
-def head_patching(key: CheckpointKey, text: Text) -> None:
-    """Ask for the donor of this receiver, and draw how much closer each head brings it to the donor's token."""
-    typed = donor_field(loading.config_of(key), texts_of(text)[0])
+def head_patching(key: CheckpointKey) -> None:
+    """Ask for the receiver and its donor, and draw how much closer each head brings it to the donor's token."""
+    config = loading.config_of(key)
+    if problem := why_no_patching(key):
+        st.info(problem)
+        return
+    opening = demonstration_for(config).receiver
+    classifies = config.task == "classification"
+    text = require_review(config, opening=opening) if classifies else require_text(config, opening=opening)
+    typed = donor_field(config, texts_of(text)[0])
     if not typed.strip():
         st.info(t("Type a donor sentence."))
         return
@@ -120,6 +129,16 @@ def head_patching(key: CheckpointKey, text: Text) -> None:
         r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
         r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
     )
+
+
+def why_no_patching(key: CheckpointKey) -> str:
+    """Why heads of a model cannot be patched, as a sentence; empty where they can."""
+    config = loading.config_of(key)
+    if read_only := analyses.why_read_only(key):
+        return plain(worded(read_only))
+    if isinstance(config.model, RecurrentConfig):
+        return t("Heads are patched between two translations by a Transformer. Choose a Transformer on the left.")
+    return "" if getattr(config, "predicts", True) else plain(worded(nothing_predicted(config)))
 
 
 def donor_field(config: AnyConfig, text: str) -> str:
@@ -177,17 +196,9 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
 def every_head(runs: Runs, closeness: PatchingEffects) -> None:
     """Draw each head, patched at every position."""
     wanted = runs.outcomes[1]
-    section(
-        t("How much closer to “{wanted}”?", wanted=wanted),
-        sentences(
-            [
-                runs.question,
-                t(
-                    "One head at a time outputs what it did for the donor. 1: the two logits differ as in the donor's "
-                    "run. 0: nothing changes."
-                ),
-            ]
-        ),
+    scale = t(
+        "One head at a time outputs what it did for the donor. 1: the two logits differ as in the donor's run. 0: "
+        "nothing changes."
     )
     draw(
         head_grids(
@@ -196,6 +207,8 @@ def every_head(runs: Runs, closeness: PatchingEffects) -> None:
             signed=True,
             height=280,
         ),
+        heading=t("How much closer to “{wanted}”?", wanted=wanted),
+        about=sentences([runs.question, scale]),
         key="patched",
         wide=True,
         alt=t("How much closer each patched head brings the run to “{wanted}”", wanted=wanted),
@@ -240,9 +253,13 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
         query_title=t("layer · head"),
         key_title=t("position: source token") if of_encoder else t("position: token just read"),
     )
-    draw(
-        difference_map(grid, axes, np.ones(grid.shape, dtype=bool), height=300, unit=t("share")),
+    draw_map(
+        grid,
+        axes,
         key="patched_positions",
+        least=300,
+        unit=t("share"),
+        signed=True,
         alt=t("How much closer each head brings the run when it is patched at one position"),
     )
 

@@ -1,4 +1,4 @@
-"""The changes that a visitor makes to the heads, the callbacks that make them, and the text on which the model runs.
+"""The changes that a visitor makes to the heads, and the callbacks that make them.
 
 Streamlit keeps callbacks as long as the session. So they are functions of the session only, not of a page.
 """
@@ -6,41 +6,27 @@ Streamlit keeps callbacks as long as the session. So they are functions of the s
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.config.kinds import KINDS
-from model.inference.opening import AnyConfig
-from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
-from model.text.pair import Text, texts_of
-from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
-from viz_app.figures.attention import clickable_map
-from viz_app.sections.sentiment import ask_for_review
-from viz_app.services import loading
 from viz_app.services.attention_view import view
-from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle_number
-from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw_map
 from viz_app.widgets.head_picker import choose_window, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
-from viz_app.widgets.text_field import require_run, require_text
 
 __all__ = [
-    "clear_changes",
     "head_name",
     "head_states",
     "intervention_now",
     "paint_weight",
-    "require_receiver",
-    "require_run_or_review",
-    "silence",
     "silence_all",
     "spoken_changes",
     "switch_positions",
@@ -50,87 +36,48 @@ __all__ = [
 MAX_NAMED = 6  # heads; of more, only their number is read aloud
 
 
-def require_run_or_review(key: CheckpointKey) -> Run:
-    """The run whose heads are changed.
-
-    Raises:
-        PageEnded: the field is empty.
-    """
-    config = loading.config_of(key)
-    opening = demonstration_for(config).heads
-    if config.task == "classification":
-        return Run(text=require_review(config, opening))
-    return require_run(key, opening=opening)
-
-
-def require_receiver(config: AnyConfig) -> Text:
-    """The text whose run gets a head of another run.
-
-    Raises:
-        PageEnded: the field is empty.
-    """
-    opening = demonstration_for(config).receiver
-    return require_review(config, opening) if config.task == "classification" else require_text(config, opening=opening)
-
-
-def require_review(config: AnyConfig, opening: str) -> Text:
-    text = ask_for_review(config, height=80, opening=opening)
-    review, _ = texts_of(text)
-    if not review.strip():
-        end_page(t("Type a review above."))
-    add_fact(t("Review"), review)
-    return text
-
-
 def intervention_now() -> Intervention:
     """The intervention in the session; a callback reads it here, because the page may show an older one."""
     current: Intervention = st.session_state["intervention"]
     return current
 
 
-def clear_changes() -> None:
-    set_choice("intervention", Intervention())
-
-
-def clear_paint() -> None:
-    set_choice("intervention", replace(intervention_now(), painted=frozenset()))
-
-
-def silence(head: Head) -> None:
-    """Silence this head only."""
-    set_choice("intervention", Intervention(ablated=frozenset({head})))
+def change(**parts: Any) -> None:
+    """Callback: change these parts of the intervention, and keep the others."""
+    set_choice("intervention", replace(intervention_now(), **parts))
 
 
 def silence_all(heads: Collection[Head]) -> None:
-    """Silence these heads, and keep painted weights and positions."""
-    changed = replace(intervention_now(), ablated=frozenset(heads), uniform=frozenset())
-    set_choice("intervention", changed)
+    """Callback: silence these heads, and keep painted weights and positions."""
+    change(ablated=frozenset(heads), uniform=frozenset())
 
 
 def toggle(kind: str, layer: int, number: int) -> None:
     """Callback of the board: change a head in the way that is chosen, or undo its change."""
-    head = Head(kind, layer, number)
-    now = intervention_now()
+    head, now = Head(kind, layer, number), intervention_now()
     if st.session_state["click_means"] == "flatten":
-        changed = replace(now, uniform=now.uniform ^ {head}, ablated=now.ablated - {head})
+        change(uniform=now.uniform ^ {head}, ablated=now.ablated - {head})
     else:
-        changed = replace(now, ablated=now.ablated ^ {head}, uniform=now.uniform - {head})
-    set_choice("intervention", changed)
+        change(ablated=now.ablated ^ {head}, uniform=now.uniform - {head})
 
 
 def switch_positions() -> None:
-    set_choice("intervention", replace(intervention_now(), positions=st.session_state["board_positions"]))
+    change(positions=st.session_state["board_positions"])
 
 
-def paint_cell(head: Head) -> None:
-    """Callback of the map of this head: the chosen cell gets the new weight."""
-    points = st.session_state["paint_map"].selection.points
-    if points:
-        query, key = points[0]["customdata"]
-        now = intervention_now()
-        others = {cell for cell in now.painted if (cell.head, cell.query) != (head, query)}
-        cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
-        set_choice("intervention", replace(now, painted=frozenset(others | {cell})))
+def paint_cell(head: Head, first: tuple[int, int], row: int, column: int) -> None:
+    """Callback of the map of this head: the chosen cell gets the new weight.
+
+    Args:
+        head: The head.
+        first: The query and the key of the first cell of the section that the map shows.
+        row: Of the cell in this section.
+        column: Of the cell.
+    """
+    query, key = first[0] + row, first[1] + column
+    others = {cell for cell in intervention_now().painted if (cell.head, cell.query) != (head, query)}
+    cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
+    change(painted=frozenset(others | {cell}))
 
 
 def head_name(head: Head) -> str:
@@ -180,23 +127,21 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
         t("Clear paint"),
         help=t("Remove all painted weights."),
         disabled=not intervention.painted,
-        on_click=clear_paint,
+        on_click=change,
+        kwargs={"painted": frozenset()},
         width="stretch",
     )
     shown = view(after, head.kind, merge=False, hide_special=False)
     weights = np.asarray(shown.maps[head.layer, head.head])
     window = choose_window(weights, shown.axes)
-    draw(
-        clickable_map(
-            window.of(weights),
-            window.of_axes(shown.axes),
-            window.of(shown.allowed[head.layer]),
-            first=window.starts,
-            height=380,
-        ),
+    draw_map(
+        window.of(weights),
+        window.of_axes(shown.axes),
+        window.of(shown.allowed[head.layer]),
         key="paint_map",
-        fills=True,
-        on_select=partial(paint_cell, head),
+        least=380,
+        action=t("choose to paint"),
+        on_cell=partial(paint_cell, head, window.starts),
         alt=t(
             "Attention weights of layer {layer}, head {head}; choose a cell to paint it",
             layer=head.layer + 1,

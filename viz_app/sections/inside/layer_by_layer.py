@@ -17,7 +17,7 @@ from viz_app.components.elements.derivation import derivation
 from viz_app.components.elements.diagrams import architecture_map
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t, tp, worded
-from viz_app.figures.architecture import Outline, architecture
+from viz_app.figures.architecture import Drawing, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
 from viz_app.services import loading, results
@@ -25,7 +25,8 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw, numbers
-from viz_app.widgets.headings import section
+from viz_app.widgets.choosing import choose
+from viz_app.widgets.headings import section, verdict
 
 __all__ = ["layer_by_layer"]
 
@@ -57,23 +58,19 @@ def ask_for_token(tokens: Mapping[str, Sequence[str]], sizes: Sizes) -> TokenInL
     """
     stacks, layers, places, switch = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
     offered = [stack for stack in STACKS if sizes.num_layers(stack)]
-    settle("stack", offered[-1], offered)
-    with stacks:
-        stack = st.segmented_control(
-            t("Stack"), offered, format_func=lambda one: t(STACKS[one]), required=True, key="stack"
-        )
-    stack = stack or offered[-1]
-    layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
-    settle("station_layer", layer_numbers[-1], layer_numbers)
-    layer = layers.selectbox(t("Layer"), layer_numbers, key="station_layer")
+    names = {stack: t(STACKS[stack]) for stack in offered}
+    stack = choose(t("Stack"), names, key="stack", default=offered[-1], place=stacks)
+    numbered = {i: str(i) for i in range(1, sizes.num_layers(stack) + 1)}
+    layer = choose(t("Layer"), numbered, key="station_layer", default=len(numbered), place=layers, listed=True)
     read = tokens[stack]
-    positions = list(range(1, len(read) + 1))
-    settle("station_place", min(2, positions[-1]), positions)
-    position = places.selectbox(
+    positions = {i: f"{i} · {token}" for i, token in enumerate(read, start=1)}
+    position = choose(
         t("Token that is read"),
         positions,
-        format_func=["", *(f"{i} · {token}" for i, token in enumerate(read, start=1))].__getitem__,
         key="station_place",
+        default=min(2, len(positions)),
+        place=places,
+        listed=True,
     )
     settle("station_code", False)
     with_code = switch.toggle(
@@ -99,7 +96,7 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
         with drawing:
             section(t("Where in the model?"), t("The whole model. Choose a layer to follow the token through it."))
             architecture_map(
-                architecture(outline_of(sizes)),
+                drawing_of(sizes),
                 stack=chosen.stack,
                 layer=chosen.layer,
                 key="architecture",
@@ -117,40 +114,34 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
 def compare_with_model(stations: Sequence[Station], prediction: Prediction | None) -> None:
     """Say whether the computed numbers equal those of the model."""
     if prediction is not None and prediction.difference > ROUNDING:
-        st.error(
+        verdict(
+            False,
             t(
                 "The probabilities differ from the model's by up to {difference}. The model computes something that "
                 "this page does not show.",
                 difference=f"{prediction.difference:.2g}",
             ),
-            icon=":material/error:",
         )
         return
     worst = max(stations, key=lambda station: station.difference)
     size = max(1.0, *(float(np.abs(station.vector).max()) for station in stations))
-    if worst.difference < ROUNDING * size:
-        st.success(
-            t(
-                "The numbers on this page agree with the model's. The largest difference is {difference}. It is only "
-                "rounding.",
-                difference=f"{worst.difference:.2g}",
-            ),
-            icon=":material/check:",
+    agrees = worst.difference < ROUNDING * size
+    text = (
+        N_(
+            "The numbers on this page agree with the model's. The largest difference is {difference}. It is only "
+            "rounding."
         )
-    else:
-        st.error(
-            t(
-                "The numbers of the station “{station}” differ from the model's by up to {difference}. The model "
-                "computes something that this page does not show.",
-                station=worded(worst.name),
-                difference=f"{worst.difference:.2g}",
-            ),
-            icon=":material/error:",
+        if agrees
+        else N_(
+            "The numbers of the station “{station}” differ from the model's by up to {difference}. The model computes "
+            "something that this page does not show."
         )
+    )
+    verdict(agrees, t(text, station=worded(worst.name), difference=f"{worst.difference:.2g}"))
 
 
-def outline_of(sizes: ModelConfig) -> Outline:
-    return Outline(
+def drawing_of(sizes: ModelConfig) -> Drawing:
+    return architecture(
         encoder_layers=sizes.num_encoder_layers,
         decoder_layers=sizes.num_decoder_layers,
         d_model=sizes.d_model,

@@ -12,13 +12,14 @@ from model.inference.translation import Translation
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t, tp
-from viz_app.figures.words import word_grid
+from viz_app.figures.grids import word_grid
+from viz_app.figures.style import Axes
 from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explanation, section, verdict
 
 __all__ = ["early_predictions"]
 
@@ -61,13 +62,13 @@ def agrees(lens: Lens) -> bool:
     """Whether the last layer gives the model's own probabilities, except for rounding. If not, a sentence says so."""
     if math.isnan(lens.difference) or lens.difference <= ROUNDING:  # a model with weights that are not finite
         return True
-    st.error(
+    verdict(
+        False,
         t(
             "The last row differs from the model's own probabilities by up to {difference}. The model computes "
             "something that this picture would not show.",
             difference=f"{lens.difference:.2g}",
         ),
-        icon=":material/error:",
     )
     return False
 
@@ -123,7 +124,8 @@ def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int
 def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) -> None:
     """Say that the row before the first layer is no prediction, where it repeats tokens that were read."""
     read = translation.read or translation.source
-    repeated = count_repeats(lens.tokens[0], [read[position].text for position in lens.positions])
+    pairs = zip(lens.tokens[0], lens.positions, strict=True)
+    repeated = sum(best == read[position].text for best, position in pairs)
     if not repeated:
         return
     notes = [
@@ -139,14 +141,8 @@ def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) 
     st.caption(sentences(notes))
 
 
-def count_repeats(predicted: Sequence[str], read: Sequence[str]) -> int:
-    """Count the positions where the most likely word is the token that was read there."""
-    return sum(one == other for one, other in zip(predicted, read, strict=True))
-
-
 def draw_word_grid(translation: Translation, lens: Lens) -> None:
     """Draw the most likely word at each position after each layer."""
-    layers = len(lens.tokens) - 1
     read = translation.read or translation.source
     predicted = [one.text for one in translation.outcomes if one.position in lens.positions]
     notes = [
@@ -162,25 +158,28 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
         ]
         for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.own, strict=True)
     ]
+    columns, title = [read[position].label for position in lens.positions], t("token read last")
+    axes = grid_axes(lens, columns, title if translation.written else t("masked token"))
     draw(
-        word_grid(
-            lens.tokens,
-            lens.probabilities,
-            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
-            columns=[read[position].label for position in lens.positions],
-            row_title=t("stopped after"),
-            column_title=t("token read last") if translation.written else t("masked token"),
-            notes=notes,
-            height=90 + 44 * (layers + 1),
-        ),
+        word_grid(lens.tokens, lens.probabilities, axes, notes=notes, height=grid_height(lens)),
         key="lens",
         wide=True,
-        alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=layers),
+        alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=len(lens.own) - 1),
     )
 
 
+def grid_axes(lens: Lens, columns: Sequence[str], title: str) -> Axes:
+    """The labels of a grid with a row for each layer, and one before them."""
+    layers = [t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(len(lens.own) - 1))]
+    return Axes(queries=layers, keys=columns, query_title=t("stopped after"), key_title=title)
+
+
+def grid_height(lens: Lens) -> int:
+    return 90 + 44 * len(lens.own)
+
+
 def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
-    layers = len(lens.own) - 1
+    """Draw the probability of each label after each layer."""
     words = [[percent(float(share)) for share in row] for row in lens.own]
     notes = [
         [
@@ -190,19 +189,10 @@ def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
         for row in lens.own.tolist()
     ]
     draw(
-        word_grid(
-            words,
-            lens.own,
-            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
-            columns=labels,
-            row_title=t("stopped after"),
-            column_title=t("label"),
-            notes=notes,
-            height=90 + 44 * (layers + 1),
-        ),
+        word_grid(words, lens.own, grid_axes(lens, labels, t("label")), notes=notes, height=grid_height(lens)),
         key="class_lens",
         wide=True,
-        alt=t("Grid of the probability of each label after each of {n} layers", n=layers),
+        alt=t("Grid of the probability of each label after each of {n} layers", n=len(lens.own) - 1),
     )
 
 

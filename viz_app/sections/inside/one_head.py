@@ -12,10 +12,9 @@ from model.analysis.anatomy import anatomy as anatomy_in
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.run import Run
-from model.inference.tokens import Token
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain, visible
-from viz_app.content.translation import t, worded
+from viz_app.content.translation import N_, t, worded
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 from viz_app.services import loading, results
@@ -23,8 +22,9 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import choose_keys, heads_per_kind, pick_kind_and_head, picker_columns
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import section, verdict
 
 __all__ = ["one_head"]
 
@@ -43,8 +43,14 @@ def one_head(key: CheckpointKey, run: Run) -> None:
         st.info(plain(worded(error)))
         return
     query_tokens, key_tokens = results.result_of(key, run).tokens_of(kind)
-    with query_column:
-        query = query_picker(query_tokens, kind)
+    query = choose(
+        t("Query: {token}", token=t(KINDS[kind].query)),
+        {row: f"{row + 1} · {token.label}" for row, token in enumerate(query_tokens)},
+        key="query",
+        default=min(2, len(query_tokens) - 1),
+        place=query_column,
+        listed=True,
+    )
     shown = choose_keys(len(key_tokens))
     # The controls stand below the pictures of step 1, and all steps need them.
     vectors, weights = st.container(), st.container()
@@ -67,19 +73,6 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     draw_head_output(chosen)
     draw_layer_output(chosen)
     compare_with_model(chosen.derivation, anatomy, what_if=not scale or temperature != 1.0)
-
-
-def query_picker(tokens: tuple[Token, ...], kind: str) -> int:
-    """Choose the query, counted from 0."""
-    rows = list(range(len(tokens)))
-    settle("query", min(2, rows[-1]), rows)
-    chosen: int = st.selectbox(
-        t("Query: {token}", token=t(KINDS[kind].query)),
-        rows,
-        format_func=[f"{row + 1} · {token.label}" for row, token in enumerate(tokens)].__getitem__,
-        key="query",
-    )
-    return chosen
 
 
 def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:
@@ -110,35 +103,25 @@ def compare_with_model(derivation: Derivation, anatomy: Anatomy, *, what_if: boo
     """Show the largest difference between the derived numbers and those that the model computed."""
     worst = max(derivation.differences.values())
     each = joined([f"{t(stage)} {difference:.2g}" for stage, difference in derivation.differences.items()])
+    agrees = worst < ROUNDING * max(1.0, float(np.abs(anatomy.head_outputs).max()))
+    text = (
+        N_("This is a what-if. Its numbers differ from the model's by up to {difference} ({each}).")
+        if what_if
+        else N_(
+            "The numbers on this page agree with the model's. The largest difference is {difference} ({each}). It is "
+            "only rounding."
+        )
+        if agrees
+        else N_(
+            "The numbers on this page differ from the model's by up to {difference} ({each}). The model computes "
+            "something that this page does not show."
+        )
+    )
+    said = t(text, difference=f"{worst:.2g}", each=each)
     if what_if:
-        st.warning(
-            t(
-                "This is a what-if. Its numbers differ from the model's by up to {difference} ({each}).",
-                difference=f"{worst:.2g}",
-                each=each,
-            ),
-            icon=":material/science:",
-        )
-    elif worst < ROUNDING * max(1.0, float(np.abs(anatomy.head_outputs).max())):
-        st.success(
-            t(
-                "The numbers on this page agree with the model's. The largest difference is {difference} ({each}). It "
-                "is only rounding.",
-                difference=f"{worst:.2g}",
-                each=each,
-            ),
-            icon=":material/check:",
-        )
+        st.warning(said, icon=":material/science:")
     else:
-        st.error(
-            t(
-                "The numbers on this page differ from the model's by up to {difference} ({each}). The model computes "
-                "something that this page does not show.",
-                difference=f"{worst:.2g}",
-                each=each,
-            ),
-            icon=":material/error:",
-        )
+        verdict(agrees, said)
 
 
 @dataclass(frozen=True, kw_only=True)

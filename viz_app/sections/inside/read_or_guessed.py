@@ -16,14 +16,12 @@ from model.inference.translation import Translation
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.attention import head_map
-from viz_app.figures.scales import bound_of
-from viz_app.figures.style import Axes
-from viz_app.figures.words import stacked_shares
+from viz_app.figures.lines import stacked_shares
+from viz_app.figures.style import Axes, bound_of
 from viz_app.services import results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets.charts import draw
+from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import MapWindow, choose_window
 from viz_app.widgets.headings import explanation, section
 
@@ -176,22 +174,18 @@ def draw_tokens_of_decision(pooled: FloatArray, translation: Translation) -> Non
         st.caption(
             t("The picture shows the {n} tokens with the largest shares, of {all}.", n=MOST_BARS, all=len(shares))
         )
-    draw(
-        head_map(
-            shares[strongest][None],
-            Axes(
-                queries=[t("decision")],
-                keys=[translation.source[i].label for i in strongest],
-                query_title=t("classifier"),
-                key_title=t("token read"),
-            ),
-            np.ones((1, len(strongest)), dtype=bool),
-            height=220,
-            unit=t("share"),
-            largest=bound_of(shares),
+    draw_map(
+        shares[strongest][None],
+        Axes(
+            queries=[t("decision")],
+            keys=[translation.source[i].label for i in strongest],
+            query_title=t("classifier"),
+            key_title=t("token read"),
         ),
         key="class_influence",
-        wide=True,
+        least=220,
+        unit=t("share"),
+        largest=bound_of(shares),
         alt=t("Heatmap of the share of each token in the vector that the classifier reads"),
     )
 
@@ -208,8 +202,9 @@ def draw_share_map(
 ) -> None:
     """Draw the section of a map of shares that the visitor chose."""
     shown = window.of(shares).astype(np.float32)
-    picture = head_map(shown, window.of_axes(axes), window.of(allowed), height=360, unit=t("share"), largest=largest)
-    draw(picture, key=key, alt=alt)
+    draw_map(
+        shown, window.of_axes(axes), window.of(allowed), key=key, least=360, unit=t("share"), largest=largest, alt=alt
+    )
 
 
 def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Translation, written: Sequence[str]) -> None:
@@ -233,15 +228,12 @@ def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Translation, w
         return
     shares = zeroing.given(translation.prompt_length)[:, translation.prompt_length :]
     layers = [t("layer {layer}", layer=i + 1) for i in range(len(shares))]
-    draw(
-        head_map(
-            shares,
-            Axes(queries=layers, keys=written, query_title=t("decoder"), key_title=t("written word")),
-            np.ones(shares.shape, dtype=bool),
-            height=200,
-            unit=t("share"),
-        ),
+    draw_map(
+        shares,
+        Axes(queries=layers, keys=written, query_title=t("decoder"), key_title=t("written word")),
         key="zeroing",
+        least=200,
+        unit=t("share"),
         alt=t("Heatmap of the share of the source in each written word, for each layer of the decoder")
         if translation.source
         else t("Heatmap of the share of your text in each written word, for each layer of the decoder"),

@@ -15,14 +15,14 @@ from model.inference.tokens import Candidate
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
-from viz_app.figures.heads import head_grids
-from viz_app.figures.scales import marked
+from viz_app.figures.grids import head_grids
+from viz_app.figures.style import marked
 from viz_app.services import loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.choosing import choose
+from viz_app.widgets.headings import explanation, verdict
 
 __all__ = ["why_this_word"]
 
@@ -50,14 +50,14 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
         exclusive: The model chose one of both, so their logits say how much more likely the first is.
     """
     if not contributions.agrees:
-        st.error(
+        verdict(
+            False,
             t(
                 "The parts add up to {total}, but the difference of the model's own logits is {difference}. The model "
                 "computes something that this picture does not show.",
                 total=decimal(contributions.total, digits=3),
                 difference=decimal(contributions.difference, digits=3),
             ),
-            icon=":material/error:",
         )
         return
     parts = t(
@@ -65,15 +65,6 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
         "“{theirs}”.",
         ours=ours,
         theirs=theirs,
-    )
-    section(
-        t(
-            "The logit of “{ours}” is {difference} above that of “{theirs}”",
-            ours=ours,
-            theirs=theirs,
-            difference=decimal(contributions.difference, digits=3),
-        ),
-        sentences([*([times_as_likely(ours, contributions.difference)] if exclusive else []), parts]),
     )
     draw(
         head_grids(
@@ -85,6 +76,13 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
             signed=True,
             height=280,
         ),
+        heading=t(
+            "The logit of “{ours}” is {difference} above that of “{theirs}”",
+            ours=ours,
+            theirs=theirs,
+            difference=decimal(contributions.difference, digits=3),
+        ),
+        about=sentences([*([times_as_likely(ours, contributions.difference)] if exclusive else []), parts]),
         key="contributions",
         wide=True,
         alt=t(
@@ -109,33 +107,21 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
 def ask_for_label(outcome: Outcome) -> tuple[Outcome, Candidate]:
     """Ask for a label that the most probable one is compared with."""
     rivals = {one.token: one for one in outcome.candidates if one.id != outcome.id}
-    settle("rival_label", next(iter(rivals)), rivals)
-    rival = st.columns([2.4, 5.4])[0].selectbox(t("Why not"), list(rivals), key="rival_label")
-    return outcome, rivals[rival]
+    place, names = st.columns([2.4, 5.4])[0], {name: name for name in rivals}
+    return outcome, rivals[choose(t("Why not"), names, key="rival_label", place=place, listed=True)]
 
 
 def ask_for_words(outcomes: Sequence[Outcome]) -> tuple[Outcome, Candidate]:
     """Ask for a predicted word and for one of the candidates that it won against."""
-    by_position = {one.position: one for one in outcomes}
-    positions = list(by_position)
+    by_position = {one.position or 0: one for one in outcomes}
+    words = {at: f"{at + 1} · {one.text}" for at, one in by_position.items()}
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
-    settle("query", positions[min(2, len(positions) - 1)], positions)
-    position = written_column.selectbox(
-        t("Written word") if outcomes[0].stack == "decoder" else t("Predicted word"),
-        positions,
-        format_func={at: f"{(at or 0) + 1} · {one.text}" for at, one in by_position.items()}.__getitem__,
-        key="query",
-    )
-    outcome = by_position[position]
+    title = t("Written word") if outcomes[0].stack == "decoder" else t("Predicted word")
+    usual = list(words)[min(2, len(words) - 1)]
+    outcome = by_position[choose(title, words, key="query", default=usual, place=written_column, listed=True)]
     rivals = {one.id: one for one in outcome.candidates if one.id != outcome.id}
-    settle("rival", next(iter(rivals)), rivals)
-    rival = rival_column.selectbox(
-        t("Why not"),
-        list(rivals),
-        format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
-        key="rival",
-    )
-    return outcome, rivals[rival]
+    names = {i: f"{one.token} · {percent(one.probability)}" for i, one in rivals.items()}
+    return outcome, rivals[choose(t("Why not"), names, key="rival", place=rival_column, listed=True)]
 
 
 def times_as_likely(word: str, difference: float) -> str:

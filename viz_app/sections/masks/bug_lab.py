@@ -11,12 +11,12 @@ from model.analysis.padded_batch import padded_batch
 from model.checkpoints.languages import tag
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.translation import N_, t
-from viz_app.figures.attention import head_map
+from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
 from viz_app.services import loading
 from viz_app.services.analyses import Analysis, analysis_of
-from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import section
 from viz_app.widgets.marked_text import compared
 
@@ -88,11 +88,7 @@ MISTAKES: Mapping[str, Mistake] = {
 def bug_lab(sentence: PaddedSentence) -> None:
     """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
     names = analysis_of(bugs_of, sentence.key, sentence.side)
-    settle("bug", "fill", names)
-    name = st.segmented_control(
-        t("Mistake"), names, format_func=lambda bug: t(MISTAKES[bug].title), required=True, key="bug"
-    )
-    name = name or "fill"
+    name = choose(t("Mistake"), {bug: t(MISTAKES[bug].title) for bug in names}, key="bug", default="fill")
     code, meaning = st.columns([1, 1.2], vertical_alignment="center")
     code.code(MISTAKES[name].code, language="python")
     meaning.markdown(t(MISTAKES[name].explanation))
@@ -115,7 +111,6 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
         batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
         weights = analysis_of(bug_weights, sentence.key, batch, bug, kind, layer, sentence.row)
         with column:
-            section(title, describe_leak(report, kind, sentence.row))
             draw(
                 head_map(
                     weights[head],
@@ -123,6 +118,8 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
                     sentence.allowed[kind][layer] | (bug != CORRECT),  # a mistake shows the weights of masked keys too
                     height=HEIGHT,
                 ),
+                heading=title,
+                about=describe_leak(report, kind, sentence.row),
                 key=f"bug_{bug or 'correct'}",
                 alt=t(
                     "Attention weights of layer {layer}, head {head}: {title}",

@@ -19,8 +19,7 @@ from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t
-from viz_app.figures import masks
-from viz_app.figures.attention import head_map
+from viz_app.figures.heat_maps import head_map, mask_map, score_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading
@@ -28,23 +27,24 @@ from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.marked_text import lang_attribute
+from viz_app.widgets.search_picker import note_greedy_search
 from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
     "PaddedSentence",
-    "ask_for_sentences",
     "batch_table",
     "clearest_row",
     "correct_masks",
-    "padded_sentence",
     "pick_head_of_sentence",
-    "pick_row",
-    "pick_side",
+    "require_sentence",
 ]
 
 SIDES: dict[Side, str] = {"left": N_("On the left"), "right": N_("On the right")}
@@ -97,24 +97,16 @@ def pick_side(key: CheckpointKey) -> Side | None:
     usual = analysis_of(usual_side, key)
     if usual is None:
         return None
-    settle("padding_side", usual, SIDES)
-    side: Side | None = st.segmented_control(
-        t("Padding"),
-        list(SIDES),
-        format_func=lambda one: t(SIDES[one]),
-        required=True,
-        key="padding_side",
-        help=sentences(
-            [
-                t(USUAL_SIDES[usual]),
-                t(
-                    "Where many texts are continued at once, the padding is on the left, because new tokens follow on "
-                    "the right."
-                ),
-            ]
-        ),
+    why_left = t(
+        "Where many texts are continued at once, the padding is on the left, because new tokens follow on the right."
     )
-    return side or usual
+    return choose(
+        t("Padding"),
+        {side: t(label) for side, label in SIDES.items()},
+        key="padding_side",
+        default=usual,
+        hint=sentences([t(USUAL_SIDES[usual]), why_left]),
+    )
 
 
 def pick_row(batch: PaddedBatch) -> int:
@@ -124,10 +116,9 @@ def pick_row(batch: PaddedBatch) -> int:
     shows a triangle and padding.
     """
     in_bug_lab = choices().chosen.get("mask_tab") == "bugs"
-    numbers = list(range(1, len(batch.source) + 1))
-    settle("sentence", 1 if in_bug_lab else 1 + clearest_row(batch), numbers)
-    number = st.segmented_control(t("Show sentence"), numbers, required=True, key="sentence")
-    return (number or 1) - 1
+    numbers = {i: str(i) for i in range(1, len(batch.source) + 1)}
+    usual = 1 if in_bug_lab else 1 + clearest_row(batch)
+    return choose(t("Show sentence"), numbers, key="sentence", default=usual) - 1
 
 
 def clearest_row(batch: PaddedBatch) -> int:
@@ -137,10 +128,23 @@ def clearest_row(batch: PaddedBatch) -> int:
     return int(np.where(lengths < real.shape[1], lengths, 0).argmax())
 
 
-def padded_sentence(
-    key: CheckpointKey, sentences: tuple[str, ...], batch: PaddedBatch, row: int, side: Side | None
-) -> PaddedSentence:
-    """Return one sentence of a batch with the labels and the masks of all kinds of attention."""
+def require_sentence(key: CheckpointKey) -> PaddedSentence:
+    """Ask for the sentences of a batch, and for the one that is shown.
+
+    Raises:
+        PageEnded: there are fewer than two sentences.
+    """
+    config = loading.config_of(key)
+    sentences, row_column = ask_for_sentences(config)
+    if len(sentences) < 2:
+        end_page(t("Type at least two sentences: one sentence needs no padding."))
+    add_fact(t("Sentences"), " / ".join(sentences))
+    if config.task == "translation":
+        note_greedy_search()
+    side = pick_side(key)
+    batch = analysis_of(padded_batch, key, sentences, side)
+    with row_column:
+        row = pick_row(batch)
     tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}
     return PaddedSentence(
         key=key,
@@ -223,9 +227,10 @@ def draw_masks(sentence: PaddedSentence, layer: int) -> None:
     columns = [column for _ in range(0, len(pictures), width) for column in st.columns(width)]
     for column, (name, title, rule, mask, axes) in zip(columns[: len(pictures)], pictures, strict=True):
         with column:
-            section(title, rule)
             draw(
-                masks.mask_map(mask, axes, height=HEIGHT),
+                mask_map(mask, axes, height=HEIGHT),
+                heading=title,
+                about=rule,
                 key=f"{name}_mask",
                 alt=t("{title}: blue cells may attend, grey cells are masked", title=title),
             )
@@ -295,25 +300,19 @@ def draw_stages(
         allowed: The mask, (T, S).
         head_name: Such as "layer 1, head 2".
     """
-    bound = float(np.abs(stages["scores"]).max()) or 1.0
-    titles = {"scores": t("Scores before the mask"), "masked_scores": t("Scores after the mask")}
-    *columns, weights_column = st.columns(3)
-    for column, (name, title) in zip(columns, titles.items(), strict=True):
+    bound, weights = float(np.abs(stages["scores"]).max()) or 1.0, stages["weights"]
+    pictures = {
+        "scores": (t("Scores before the mask"), score_map(stages["scores"], axes, bound=bound, height=HEIGHT)),
+        "masked_scores": (
+            t("Scores after the mask"),
+            score_map(stages["masked_scores"], axes, bound=bound, height=HEIGHT),
+        ),
+        "weights": (t("Weights after the softmax"), head_map(weights, axes, allowed, height=HEIGHT)),
+    }
+    for column, (name, (title, picture)) in zip(st.columns(3), pictures.items(), strict=True):
         with column:
             st.caption(title)
-            draw(
-                masks.score_map(stages[name], axes, bound=bound, height=HEIGHT),
-                key=f"stage_{name}",
-                alt=t("{title}: {head}", title=title, head=head_name),
-            )
-    weights = stages["weights"]
-    with weights_column:
-        st.caption(t("Weights after the softmax"))
-        draw(
-            head_map(weights, axes, allowed, height=HEIGHT),
-            key="stage_weights",
-            alt=t("{title}: {head}", title=t("Weights after the softmax"), head=head_name),
-        )
+            draw(picture, key=f"stage_{name}", alt=t("{title}: {head}", title=title, head=head_name))
     on_masked_keys = float(np.where(allowed, 0.0, weights).max())
     worst_sum = float(np.abs(weights.sum(axis=-1) - 1).max())
     st.caption(

@@ -13,15 +13,15 @@ from model.checkpoints.checkpoint import CheckpointError
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
-from viz_app.figures import positions
-from viz_app.services import analyses
+from viz_app.figures import lines, vectors
+from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import explanation, section
 
-__all__ = ["Encoding", "ask_for_encoding", "introduce", "position_matrix", "position_waves", "require_table"]
+__all__ = ["Encoding", "position_matrix", "position_waves", "require_encoding"]
 
 FloatArray = NDArray[np.float32]
 BASES = (10, 100, 1_000, 10_000, 100_000)
@@ -104,10 +104,15 @@ def has_formula(kind: str) -> bool:
     return kind in ("sinusoidal", "rotary")
 
 
-def require_table(key: CheckpointKey) -> FloatArray:
-    """Return the position table (max_length, D) of a checkpoint; end the page with a sentence if it has none."""
+def require_encoding(key: CheckpointKey) -> Encoding:
+    """Explain how the model encodes positions, and ask which part of its table is shown.
+
+    Raises:
+        PageEnded: the checkpoint has no table.
+    """
+    kind = loading.config_of(key).model.positional
     try:
-        return analyses.position_table(key)
+        own = analyses.position_table(key)
     except CheckpointError:
         st.header(t("This page is about tables of positions. This model has none"))
         end_page(
@@ -118,19 +123,19 @@ def require_table(key: CheckpointKey) -> FloatArray:
                 name=plain(key.name),
             )
         )
-
-
-def introduce(kind: str, *, max_length: int) -> None:
-    """Explain in one paragraph how the model encodes positions."""
-    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=max_length))
+    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=len(own)))
+    return ask_for_encoding(own, kind)
 
 
 def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     """Ask how many positions of a table (max_length, D) are shown and, if it has a formula, for its width and base."""
     settings = st.container(key="set_positions")  # while presenting, it stands below the pictures
     positions, dimensions, wavelengths = settings.columns(3)
-    with positions:
-        length = pick_length(len(own))
+    lengths = range(min(MIN_POSITIONS, len(own)), len(own) + 1)
+    settle("length", min(64, len(own)), lengths)
+    length = len(own)
+    if len(lengths) > 1:  # a slider needs two ends
+        length = positions.slider(t("Positions"), lengths[0], lengths[-1], key="length")
     d_model = own.shape[1]
     name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
     if not has_formula(kind):
@@ -155,20 +160,13 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     return Encoding(kind=kind, own=own, table=table, base=float(base))
 
 
-def pick_length(max_length: int) -> int:
-    """Choose how many positions are shown."""
-    lengths = range(min(MIN_POSITIONS, max_length), max_length + 1)
-    settle("length", min(64, max_length), lengths)
-    if len(lengths) == 1:  # a slider needs two ends
-        return max_length
-    return st.slider(t("Positions"), lengths[0], max_length, key="length")
-
-
-def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
-    """Draw an encoding (positions, dimensions) of a kind, as the configuration names it."""
-    section(t("The matrix"), t(ROWS.get(kind, ROWS[""])))
+def position_matrix(encoding: Encoding) -> None:
+    """Draw an encoding as a matrix, some of its dimensions as curves, and how similar its positions are."""
+    table, kind = encoding.table, encoding.kind
     draw(
-        positions.matrix(table, height=380),
+        vectors.matrix(table, height=380),
+        heading=t("The matrix"),
+        about=t(ROWS.get(kind, ROWS[""])),
         key="matrix",
         fills=True,
         alt=t(
@@ -180,10 +178,10 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
     if kind in FORMULAS:
         text, formula = FORMULAS[kind]
         explanation(t("The formula"), t(text), formula)
-    curves, similarity = st.columns(2)
-    with curves:
+    left, right = st.columns(2)
+    with left:
         draw_dimensions(table)
-    with similarity:
+    with right:
         draw_similarity(table)
 
 
@@ -194,7 +192,7 @@ def draw_dimensions(table: NDArray[np.float32]) -> None:
     default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
     chosen = st.multiselect(t("Dimensions"), options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
     draw(
-        positions.curves(table, chosen, height=380),
+        lines.dimensions(table, {one: t("dimension {dimension}", dimension=one) for one in chosen}, height=380),
         key="curves",
         alt=t(
             "Curves over the position. Dimensions: {dimensions}.",
@@ -205,9 +203,10 @@ def draw_dimensions(table: NDArray[np.float32]) -> None:
 
 def draw_similarity(table: NDArray[np.float32]) -> None:
     """Draw the cosine similarity of every two rows of the matrix."""
-    section(t("Similarity of positions"), t("The cosine similarity of the vectors of every two positions."))
     draw(
-        positions.similarity(cosine_similarity(table), height=400),
+        vectors.similarity(cosine_similarity(table), height=400),
+        heading=t("Similarity of positions"),
+        about=t("The cosine similarity of the vectors of every two positions."),
         key="similarity",
         alt=t("Heatmap of the cosine similarity between positions"),
     )
@@ -228,47 +227,32 @@ def position_waves(encoding: Encoding) -> None:
         st.info(t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left."))
         return
     lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
+    shown = dict.fromkeys(2 * round(i) for i in np.linspace(0, encoding.table.shape[1] / 2 - 1, 5))
+    sines = {
+        d: t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
+        for d in shown
+    }
     left, right = st.columns(2)
     with left:
-        draw_wavelengths(lengths, longest_text=len(encoding.own))
+        draw(
+            lines.wavelengths(lengths, longest_text=len(encoding.own), height=360),
+            heading=t("Wavelengths"),
+            about=t(
+                "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. "
+                "Waves longer than any text distinguish near from far."
+            ),
+            key="wavelengths",
+            alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
+        )
     with right:
-        draw_sinusoids(encoding.table, lengths)
+        draw(
+            lines.dimensions(encoding.table, sines, height=360),
+            heading=t("Sinusoids"),
+            about=t("The sines of some dimensions, from the shortest wave to the longest."),
+            key="sinusoids",
+            alt=t("Sine waves of {n} dimensions over the position", n=len(sines)),
+        )
     draw_counter(encoding.table, lengths)
-
-
-def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
-    """Draw the wavelength (D / 2,) of each pair of dimensions, and the longest text that the model reads, in tokens."""
-    section(
-        t("Wavelengths"),
-        t(
-            "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. Waves "
-            "longer than any text distinguish near from far."
-        ),
-    )
-    draw(
-        positions.wavelengths(lengths, longest_text=longest_text, height=360),
-        key="wavelengths",
-        alt=t("Wavelength of each pair of dimensions on a logarithmic scale"),
-    )
-
-
-def draw_sinusoids(table: FloatArray, lengths: FloatArray) -> None:
-    """Draw the sines of five dimensions over the position."""
-    section(t("Sinusoids"), t("The sines of some dimensions, from the shortest wave to the longest."))
-    dimensions = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
-    draw(
-        positions.curves(
-            table,
-            dimensions,
-            height=360,
-            names=[
-                t("{dimension}: repeats every {positions}", dimension=d, positions=decimal(float(lengths[d // 2])))
-                for d in dimensions
-            ],
-        ),
-        key="sinusoids",
-        alt=t("Sine waves of {n} dimensions over the position", n=len(dimensions)),
-    )
 
 
 def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
@@ -289,7 +273,7 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
     left, right = st.columns(2)
     with left:
         draw(
-            positions.bits(
+            vectors.bits(
                 ((numbers[:, None] >> np.arange(DIGITS)) & 1).astype(np.uint8), columns=t("digit"), height=420
             ),
             key="bits",
@@ -297,7 +281,7 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
         )
     with right:
         draw(
-            positions.bits(
+            vectors.bits(
                 (table[numbers][:, [2 * i for i in pairs]] < 0).astype(np.uint8),
                 columns=t("wave"),
                 height=420,

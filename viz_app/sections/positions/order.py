@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,18 +28,20 @@ from model.text.pair import texts_of
 from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tn
-from viz_app.figures import positions
+from viz_app.figures import vectors
+from viz_app.figures.lines import by_distance
+from viz_app.figures.picture import numbered_axes
+from viz_app.figures.style import marked
 from viz_app.sections.positions.encoding import Encoding
-from viz_app.sections.sentiment import ask_for_review
+from viz_app.sections.sentiment import require_review
 from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_layer
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explanation, section, verdict
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note
@@ -118,7 +121,7 @@ def distance_scores(key: CheckpointKey) -> None:
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analysis_of(scores_by_distance, key, layer, min(REACH, (config.model.max_length - 1) // 2))
     draw(
-        positions.by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
+        by_distance(scores - scores[:, scores.shape[1] // 2, None], unit=t("points of score"), height=360),
         key="distance_scores",
         alt=t("Score by the distance of query and key, a curve for each head of layer {layer}", layer=layer + 1),
     )
@@ -141,12 +144,14 @@ def distance_numbers(key: CheckpointKey) -> None:
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
             continue
-        section(*(t(text) for text in ADDED[kind]))
+        heading, about = ADDED[kind]
         scores = analysis_of(scores_by_distance, key, 0, REACH, kind)
         if kind == "decoder":
             scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
         draw(
-            positions.by_distance(scores, unit=t("points of score"), height=360),
+            by_distance(scores, unit=t("points of score"), height=360),
+            heading=t(heading),
+            about=t(about),
             key=f"{kind}_distance_numbers",
             alt=t(ADDED_ALT[kind]),
         )
@@ -155,10 +160,7 @@ def distance_numbers(key: CheckpointKey) -> None:
 def distance_weights(key: CheckpointKey) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
     config = loading.config_of(key)
-    text = ask_for_review(config, height=80)
-    if not texts_of(text)[0].strip():
-        end_page(t("Type a review above."))
-    reading = results.classification_of(key, Run(text=text))
+    reading = results.classification_of(key, Run(text=require_review(config)))
     section(
         t("How far each head attends in this text"),
         t(
@@ -169,7 +171,7 @@ def distance_weights(key: CheckpointKey) -> None:
     layer = layer_picker(config.model.num_encoder_layers)
     reach = min(REACH, len(reading.tokens) - 1)
     draw(
-        positions.by_distance(weight_by_distance(reading.encoder[layer], reach), unit=t("mean weight"), height=360),
+        by_distance(weight_by_distance(reading.encoder[layer], reach), unit=t("mean weight"), height=360),
         key="distance_weights",
         alt=t(
             "Mean attention weight by the distance of query and key, a curve for each head of layer {layer}",
@@ -190,32 +192,29 @@ def position_relations(key: CheckpointKey, encoding: Encoding) -> None:
     """Draw how the positions of an encoding relate to each other."""
     if encoding.kind == "rotary":
         distance_scores(key)
-    draw_pairs(encoding.table)
+    pictures = {
+        "dot product": (
+            vectors.pairs(dot_products(encoding.table), unit=t("dot product"), height=380),
+            t("Dot product of every two positions"),
+            t("Large for similar positions."),
+            t("Heatmap of the dot product of every two positions"),
+        ),
+        "distance": (
+            vectors.pairs(distances(encoding.table), unit=t("distance"), height=380),
+            t("Distance of every two positions"),
+            t("How far apart their vectors are."),
+            t("Heatmap of the distance of every two positions"),
+        ),
+    }
+    for column, (name, (picture, heading, about, alt)) in zip(st.columns(2), pictures.items(), strict=True):
+        with column:
+            draw(picture, heading=heading, about=about, key=name, alt=alt)
     if encoding.has_formula:
         draw_rotation(encoding.table, base=encoding.base)
     else:
         st.info(t("A learned table has no formula, so there is no rotation from one position to another."))
     if encoding.kind != "rotary":  # rotary positions add nothing, so no value can be too large
         compare_properties(encoding)
-
-
-def draw_pairs(table: FloatArray) -> None:
-    """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
-    left, right = st.columns(2)
-    with left:
-        section(t("Dot product of every two positions"), t("Large for similar positions."))
-        draw(
-            positions.pairs(dot_products(table), unit=t("dot product"), height=380),
-            key="dot product",
-            alt=t("Heatmap of the dot product of every two positions"),
-        )
-    with right:
-        section(t("Distance of every two positions"), t("How far apart their vectors are."))
-        draw(
-            positions.pairs(distances(table), unit=t("distance"), height=380),
-            key="distance",
-            alt=t("Heatmap of the distance of every two positions"),
-        )
 
 
 def draw_rotation(table: FloatArray, *, base: float) -> None:
@@ -249,7 +248,7 @@ def draw_rotation(table: FloatArray, *, base: float) -> None:
         )
     with left:
         draw(
-            positions.rotation(matrix[:SHOWN, :SHOWN], height=420),
+            vectors.rotation(matrix[:SHOWN, :SHOWN], height=420),
             key="rotation",
             alt=tn(
                 "The rotation matrix that moves an encoding by {n} position",
@@ -269,10 +268,8 @@ def check_rotation(table: FloatArray, matrix: FloatArray, shift: int) -> None:
         dimensions=table.shape[1],
         error=f"{error:.2g}",
     )
-    if error < ROUNDING:
-        st.success(difference, icon=":material/check:")
-    else:
-        st.error(sentences([difference, t("This is more than rounding.")]), icon=":material/close:")
+    agrees = error < ROUNDING
+    verdict(agrees, difference if agrees else sentences([difference, t("This is more than rounding.")]))
 
 
 def compare_properties(encoding: Encoding) -> None:
@@ -347,7 +344,13 @@ def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) 
         with column:
             st.caption(title)
             draw(
-                positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
+                vectors.rows(
+                    marked(values),
+                    replace(numbered_axes(values, t("source token"), t("dimension")), queries=tokens),
+                    unit=t("value"),
+                    bound=bound,
+                    height=max(300, 17 * len(tokens) + 80),
+                ),
                 key=f"rows_{name}",
                 alt=t("A heatmap with a row for each token: {name}", name=title),
             )

@@ -22,7 +22,7 @@ from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import map_summary, map_table
-from viz_app.figures.scales import bound_of
+from viz_app.figures.style import bound_of
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
 from viz_app.services import analyses, loading, results
