@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app.components.bundle import ASSETS, asset
+from viz_app.components.bundle import LIVE, asset
 from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
@@ -27,7 +27,7 @@ from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 
 # Our own files: the browser would fetch an emoji or a Material symbol from another host.
-ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
+ICON, LOGO = str(LIVE / "ui" / "icon.svg"), str(LIVE / "ui" / "logo.svg")
 
 bound_received_files()
 guard_callbacks()
@@ -38,7 +38,7 @@ restore_choices()
 begin_language()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 # One element, because each element costs time in every run.
-st.html(f"<style>{asset('streamlit.css', 'save_menu.css')}</style>{STYLE}")
+st.html(f"<style>{asset('streamlit/streamlit.css', 'ui/save_menu.css')}</style>{STYLE}")
 with st.sidebar:
     page_keys()
 

@@ -77,8 +77,8 @@ class ShownTranslation(Translation):
             KeyError: the model does not have this kind of attention.
             IndexError: the model does not have this layer or head.
         """
-        from viz_app.components.attention_view import view
         from viz_app.figures.attention import head_map
+        from viz_app.services.attention_view import view
 
         if kind not in self.maps:
             raise KeyError(f"This model has no attention {kind!r}. It has {', '.join(self.maps)}.")

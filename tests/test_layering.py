@@ -10,8 +10,8 @@ ROOMS = (
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
     *("model.corpora", "model.foreign", "model.decoding", "model.interventions", "model.inference", "model.analysis"),
     *("model.training", "model"),
-    *("viz_app", "viz_app.content", "viz_app.server", "viz_app.session", "viz_app.services", "viz_app.course"),
-    *("viz_app.figures", "viz_app.components", "viz_app.widgets", "viz_app.export"),
+    *("viz_app", "viz_app.content", "viz_app.figures", "viz_app.server", "viz_app.session", "viz_app.services"),
+    *("viz_app.course", "viz_app.components", "viz_app.widgets", "viz_app.export"),
     *("model.cli", "model.__main__", "headlight", "weights"),
     *("viz_app.sections", "viz_app.pages", "streamlit_app"),
 )
@@ -31,9 +31,9 @@ FORBIDDEN = {
     ),
     "viz_app.components": ("torch",),
     "viz_app.components.encoding": ("torch", "streamlit"),
-    "viz_app.components.attention_view": ("torch", "streamlit"),
+    "viz_app.services.attention_view": ("torch", "streamlit"),
     **dict.fromkeys(
-        ("viz_app.export.report", "viz_app.export.site", "viz_app.export.site_scripts"), ("torch", "streamlit")
+        ("viz_app.export.report", "viz_app.export.site", "viz_app.export.live_page"), ("torch", "streamlit")
     ),
     "viz_app.sections": ("torch", "plotly"),
     "viz_app.pages": ("torch", "plotly"),

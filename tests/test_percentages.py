@@ -11,7 +11,7 @@ SOURCES = [
     *(path for room in ("model", "viz_app", "headlight") for path in sorted((ROOT / room).rglob("*.py"))),
     ROOT / "streamlit_app.py",
 ]
-SCRIPTS = sorted((ROOT / "viz_app" / "components" / "assets").glob("*.js"))
+SCRIPTS = sorted((ROOT / "live").rglob("*.js"))
 SPACE = re.compile(r"[\d}] %(?![\w({])")  # a number or a value, an ordinary space, the sign
 FORMAT = re.compile(r"\.?\d*%|percent")  # formats of Python and of Streamlit, which write other spaces or none
 

@@ -15,8 +15,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po, write_po
 
-from viz_app.components.words import marked_in
+from viz_app.components.bundle import marked_in
 from viz_app.content.catalogues import ENGLISH, FOLDER, LANGUAGES
+from viz_app.content.shared import SHARED, shared_texts
 
 __all__ = ["SOURCES", "Marked", "domain", "marked", "update", "write"]
 
@@ -33,8 +34,8 @@ SOURCES = [
         for path in sorted((ROOT / room).rglob("*.py"))
         if not any(path.is_relative_to(ROOT / one) for one in ENGLISH_ONLY)
     ),
-    *sorted((ROOT / "viz_app" / "components" / "assets").glob("*.js")),
     *sorted((ROOT / "live").rglob("*.js")),
+    SHARED,
     ROOT / "streamlit_app.py",
 ]
 # Function → the places of its texts among the arguments. A message or error of `model/` gets its template first.
@@ -82,8 +83,9 @@ def domain(path: Path) -> str:
 def marked(path: Path) -> Iterator[Marked]:
     """All marked texts of a file."""
     source = path.read_text(encoding="utf-8")
-    if path.suffix == ".js":
-        yield from (Marked(text=text, path=path, line=1) for text in marked_in(source))
+    if path.suffix in (".js", ".json"):
+        found = marked_in(source) if path.suffix == ".js" else shared_texts()
+        yield from (Marked(text=text, path=path, line=1) for text in found)
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):

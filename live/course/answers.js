@@ -1,15 +1,13 @@
 // The control in which a visitor answers, one for each form of answer.
-import { el } from "../assets/dom.js";
-import { shortened } from "../assets/format.js";
-import { say } from "../assets/words.js";
-import { button, list } from "../controls.js";
+import { el } from "../ui/dom.js";
+import { say, shortened } from "../ui/words.js";
+import { button, list } from "../controls/controls.js";
 import { rich } from "./rich.js";
 
 const MOST_CHIPS = 24; // tokens; more are a list
 export const NOTHING = "-"; // an option without a value would get that of its label
 
 /**
- * @typedef {import("../assets/dom.js").Described} Described
  * @typedef {import("./progress.js").Answer} Answer
  * @typedef {object} Asked
  * @property {import("./progress.js").AnswerForm} form

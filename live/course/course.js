@@ -1,12 +1,12 @@
 // The lessons of a site: the open step, the visitor's answers, and what the visitor's own run says about them.
-import { draw, el } from "../assets/dom.js";
-import { onPage } from "../assets/page_events.js";
-import { isPointedAt, POINTING } from "../assets/pointing.js";
-import { say } from "../assets/words.js";
-import { readAddress, writeAddress } from "../choices.js";
-import { unmount } from "../controls.js";
-import { contentOf } from "../held.js";
-import { PAGES } from "../pages.js";
+import { draw, el } from "../ui/dom.js";
+import { onPage } from "../ui/page_events.js";
+import { isPointedAt, POINTING } from "../ui/pointing.js";
+import { say } from "../ui/words.js";
+import { readAddress, writeAddress } from "../app/link.js";
+import { unmount } from "../controls/controls.js";
+import { contentOf } from "../app/held.js";
+import { namesOfPage } from "../pages/pages.js";
 import { CHECKS } from "./checks.js";
 import { linkOf, readLessons, stepsByLink } from "./lesson_data.js";
 import { drawList } from "./lesson_list.js";
@@ -17,8 +17,6 @@ import { describedStrip } from "./strip.js";
 import { markTarget, showTarget } from "./target.js";
 
 /**
- * @typedef {import("../app.js").App} App
- * @typedef {import("../choices.js").Choices} Choices
  * @typedef {import("./progress.js").Answer} Answer
  * @typedef {import("./lesson_data.js").Lesson} Lesson
  * @typedef {import("./lesson_data.js").Step} Step
@@ -199,7 +197,7 @@ export class Course {
     if (this.opened) return describedStrip(this);
     return this.unknown?.page === this.app.page ? el("section", { class: "lesson" }, [
       el("div", { class: "strip" }, [
-        el("h1", { tabindex: -1 }, PAGES[this.app.page].names().title),
+        el("h1", { tabindex: -1 }, namesOfPage(this.app.page).title),
         el("p", { class: "note" },
           say(
             "This page has no step “{name}”. The page Lessons lists all steps that it has.",

@@ -1,6 +1,6 @@
 // What happens to a translation without some heads.
-import { noChanges } from "../changes.js";
-import { everyHead, measuredEffects } from "../head_effects.js";
+import { noChanges } from "../app/link.js";
+import { everyHead, measuredEffects } from "../pages/heads.js";
 
 /** The request for a translation without these heads. @param {Head[]} ablated */
 export function silencing(ablated) {

@@ -1,11 +1,11 @@
 // The lessons that a site holds, their names in links, and their style sheet.
-import { contentOf, missing } from "../held.js";
+import { contentOf, missing } from "../app/held.js";
 
 /**
- * @typedef {{ name: string, page: string, choices: import("../choices.js").Choices,
+ * @typedef {{ name: string, page: string, choices: Choices,
  *   answer: import("./progress.js").AnswerForm, parameters: Record<string, any>, figures: Record<string, number>,
  *   target: string, any_sentence: boolean, puzzle: boolean, outcomes: string[],
- *   offers: import("../choices.js").Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
+ *   offers: Choices[], points_at: string }} Step As viz_app/export/live_lessons.py writes it.
  * @typedef {{ name: string, number: number, minutes: number, only_in_app: number, steps: Step[] }} Lesson
  *   The tour has the number 0.
  * @typedef {{ title: string, text: string, question: string, options: Record<string, string>, hints: string[],

@@ -1,7 +1,7 @@
 // The list of lessons, with the visitor's progress.
-import { draw, el } from "../assets/dom.js";
-import { say } from "../assets/words.js";
-import { button } from "../controls.js";
+import { draw, el } from "../ui/dom.js";
+import { say } from "../ui/words.js";
+import { button } from "../controls/controls.js";
 import { linkOf } from "./lesson_data.js";
 import { rich } from "./rich.js";
 

@@ -1,6 +1,6 @@
 // The texts of lessons: HTML that we made from Markdown. Values become text in it, never markup.
-import { el } from "../assets/dom.js";
-import { percent } from "../assets/format.js";
+import { el } from "../ui/dom.js";
+import { percent } from "../ui/words.js";
 
 const PLACEHOLDER = /\{(\w+)(?::(\d|%))?\}/g;
 

@@ -1,12 +1,10 @@
 // What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a
 // lesson see no more than this. The names are those of viz_app/course/situation.py.
-import { noChanges, writeChanges } from "../changes.js";
-
-/** @typedef {import("../changes.js").Changes} Changes */
+import { noChanges, writeChanges } from "../app/link.js";
 
 export class Situation {
   /**
-   * @param {{ app: import("../app.js").App, step: { choices: import("../choices.js").Choices },
+   * @param {{ app: App, step: { choices: Choices },
    *   report?: (done: number, all: number) => void }} opened
    *   The page, the step that is open, and what is called while a long check goes on.
    */
@@ -17,7 +15,7 @@ export class Situation {
     this.choices = { ...step.choices, ...app.choices };
     this.forced = app.forced;
     this.changes = app.session.changes(app.choices.intervention);
-    this.info = /** @type {import("../session.js").Info} */ (app.info);
+    this.info = /** @type {Info} */ (app.info);
     this.listed = app.listed;
   }
 

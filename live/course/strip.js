@@ -1,8 +1,8 @@
 // The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it.
-import { el } from "../assets/dom.js";
-import { say } from "../assets/words.js";
-import { button, list } from "../controls.js";
-import { PAGES } from "../pages.js";
+import { el } from "../ui/dom.js";
+import { say } from "../ui/words.js";
+import { button, list } from "../controls/controls.js";
+import { namesOfPage, PAGES } from "../pages/pages.js";
 import { answerControl, NOTHING } from "./answers.js";
 import { linkOf } from "./lesson_data.js";
 import { rich } from "./rich.js";
@@ -10,7 +10,6 @@ import { rich } from "./rich.js";
 /**
  * @typedef {import("./course.js").Course} Course
  * @typedef {import("./course.js").Opened} Opened
- * @typedef {import("../assets/dom.js").Described} Described
  */
 
 /** @param {Course} course @returns {Described} */
@@ -33,7 +32,7 @@ export function describedStrip(course) {
 function header(course, title, stepTitle) {
   const before = course.after(-1), next = course.after(1);
   return el("div", { class: "head" }, [
-    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, PAGES[course.app.page].names().title),
+    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, namesOfPage(course.app.page).title),
       rich("span", say("{lesson}: {step}", { lesson: title, step: stepTitle }))]),
     dots(course),
     el("div", { class: "way" }, [
@@ -131,6 +130,6 @@ function hints(course) {
 /** On another page: the way back to the page of the step. @param {Course} course */
 function elsewhere({ app, opened }) {
   const { page } = /** @type {Opened} */ (opened).step;
-  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: PAGES[page].names().title }),
+  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: namesOfPage(page).title }),
     () => app.change({}, { page }))]);
 }

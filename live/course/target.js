@@ -1,6 +1,6 @@
 // A frame around the control or the picture that a step is about. The app names it by the key of a widget. The page
 // scrolls to it when it appears.
-import { keepInView } from "../assets/in_view.js";
+import { keepInView } from "../ui/pointing.js";
 
 /** @type {Record<string, string>} Key of the app → the element in these pages. */
 export const TARGETS = {

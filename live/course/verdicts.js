@@ -4,7 +4,7 @@
  * @typedef {import("./rich.js").Values} Values For the placeholders in the text of an outcome.
  * @typedef {{ right: boolean, outcome: string, values: Values }} Verdict Whether the step is done, and the name of the
  *   text that says so.
- * @typedef {{ choices: import("../choices.js").Choices, parameters: Record<string, any>,
+ * @typedef {{ choices: Choices, parameters: Record<string, any>,
  *   figures: Record<string, number> }} CheckedStep
  *   The choices that the step opens, the numbers and words that its check compares with, and the measured figures of
  *   its lesson.

@@ -24,9 +24,7 @@ function turn() {
 
 /**
  * Run a generator, with a turn for others after each step.
- * @template S, R
- * @param {Generator<S, R>} work
- * @param {Watching} watching
+ * @template S, R @param {Generator<S, R>} work @param {Watching} watching
  * @param {() => unknown} [waits] Whether other work comes first.
  */
 async function inTurns(work, { report, signal }, waits) {

@@ -1,29 +1,19 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import { attentionMap } from "../assets/attention_map.js";
-import { SIGNED } from "../assets/colours.js";
-import { draw, el } from "../assets/dom.js";
-import { headSwitches } from "../assets/head_switches.js";
-import { colourAt, inkOn, times } from "../assets/numbers.js";
-import { say } from "../assets/words.js";
-import { noChanges, sameHead, toggled, writeChanges } from "../changes.js";
-import { headLists, singleHead } from "../chosen_head.js";
-import { compared } from "../compared.js";
-import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls.js";
-import { asForced, everyHead, logProbability, measuredEffects } from "../head_effects.js";
-import { kindsOf, namesOf } from "../kinds.js";
-import { chosenSection } from "../map_section.js";
-import { largeMap, mapName, viewOf } from "../maps.js";
-import { changesSentence } from "../report_texts.js";
-
-/** @typedef {import("../app.js").App} App */
+import { noChanges, sameHead, toggled, writeChanges } from "../app/link.js";
+import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls/controls.js";
+import { chosenSection, headLists, singleHead } from "../controls/heads.js";
+import { compared } from "../controls/tokens.js";
+import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
+import { draw, el } from "../ui/dom.js";
+import { headSwitches } from "../ui/head_switches.js";
+import { attentionMap } from "../ui/maps.js";
+import { colourAt, inkOn, SIGNED, times } from "../ui/numbers.js";
+import { decimal, say } from "../ui/words.js";
 
 const REDRAW = 12; // heads between two drawings while the effects are measured
 const counted = { board: "", clicks: 0 }; // the clicks on the switches that had their effect
 
-/**
- * @param {Element} root
- * @param {App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showHeads(root, app) {
   const { session, info } = app, changes = session.changes(app.choices.intervention);
   const isChanged = writeChanges(changes) !== "";
@@ -44,7 +34,7 @@ export async function showHeads(root, app) {
     ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
       segmented(
         say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]],
-        flat ? "flatten" : "silence", (value) => app.change({ click_means: value }),
+        flat ? "flatten" : "silence", app.set("click_means"),
       ),
       ...(info.config.architecture === "recurrent" ? [] : [
         toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions })),
@@ -64,10 +54,7 @@ export async function showHeads(root, app) {
       ...headLists(app),
       ...lists,
       ...(fixed ? [] : [
-        slider(
-          say("New weight"), { min: 0, max: 1, step: 0.05 }, weight,
-          (value) => app.change({ painted_weight: String(value) }),
-        ),
+        slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, app.set("painted_weight")),
         button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
       ]),
     ]),
@@ -104,7 +91,7 @@ export async function showHeads(root, app) {
 
 function probabilitySentence(before, after) {
   const [old, now] = [logProbability(before), logProbability(after)];
-  const two = (number) => (Number.isFinite(number) ? number.toFixed(2).replace("-", "−") : say("not a number"));
+  const two = (number) => decimal(number, 2);
   const signed = now >= old ? `+${two(now - old)}` : two(now - old);
   return say("The translation as trained has the log-probability {before}. The changed model gives it {after} "
     + "({change} nats).", {
@@ -118,7 +105,7 @@ function probabilitySentence(before, after) {
 function effectsOf(app, before) {
   const { session } = app, measured = measuredEffects(session, app.text);
   if (session.measuring || measured.length === everyHead(app.info.heads).length) return measured;
-  const own = /** @type {import("../session.js").Measuring} */ (new AbortController());
+  const own = /** @type {Measuring} */ (new AbortController());
   const end = () => { if (session.measuring === own) session.measuring = null; };
   session.measuring = own;
   own.all = session.engine.silenceEachHead(before, measured.length,
@@ -177,10 +164,49 @@ function face(effect, bound) {
   return { colour, ink: inkOn(colour), note, decides };
 }
 
+/** The changed heads in words, in a report. @param {Changes} changes */
+function changesSentence({ ablated, uniform, positions }) {
+  const named = (heads) => heads.map(({ kind, layer, head }) => `${namesOf(kind).title}, ${mapName(layer, head)}`)
+    .join("; ");
+  const parts = [ablated.length ? say("Silenced heads: {heads}.", { heads: named(ablated) }) : "",
+    uniform.length ? say("Uniform heads: {heads}.", { heads: named(uniform) }) : "",
+      positions ? "" : say("The positional encoding is left out.")];
+  return parts.filter(Boolean).join(" ") || say("No head was changed.");
+}
+
 function paintedSentence(cells) {
   const names = cells.map(({ kind, layer, head, query, key, weight }) =>
     say("{kind}, {head}, row {row}, column {column}: {weight}", {
     kind: namesOf(kind).title, head: mapName(layer, head), row: query + 1, column: key + 1, weight,
   }));
   return names.length ? say("Painted: {cells}.", { cells: names.join("; ") }) : "";
+}
+
+// What a change does to a translation: the log-probability of its tokens, and the effect of silencing each head alone.
+
+/** Every head of a model. @param {Record<string, number[]>} heads Kind → layers and heads. @returns {Head[]} */
+export function everyHead(heads) {
+  return kindsOf(heads).flatMap((kind) => times(heads[kind][0] * heads[kind][1], (i) =>
+    ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
+}
+
+/** The log-probability of the written tokens in nats. @param {Translation} translation */
+export function logProbability({ written, given = 0 }) {
+  return written.slice(given).reduce((sum, { probability = 0 }) => sum + Math.log(probability), 0);
+}
+
+/** The tokens of a translation, to be forced: position → id. @param {Translation} translation */
+export function asForced({ written }) {
+  return new Map(written.map(({ id }, i) => [i, id]));
+}
+
+/**
+ * The effects of silencing each head that are measured so far.
+ * @param {import("../app/session.js").Session} session @param {string} text @returns {SilencingEffect[]}
+ */
+export function measuredEffects({ results }, text) {
+  const name = `effects ${text}`, measured = results.get(name) ?? [];
+  results.delete(name); // the latest result is kept longest
+  results.set(name, measured);
+  return measured;
 }

@@ -1,21 +1,18 @@
 // One head: one query from its vector to the head's output. Each step is computed again from recorded tensors, beside
 // the model's own numbers.
-import { derivation } from "../assets/derivation.js";
-import { draw, el } from "../assets/dom.js";
-import { levelOf } from "../assets/pixels.js";
-import { say } from "../assets/words.js";
-import { list, mount, note, place, slider, table, toggle } from "../controls.js";
-import { headLists } from "../chosen_head.js";
-import { chosenRow, derive, partsOf } from "../head_row.js";
-import { mapName } from "../maps.js";
-import { namesOf } from "../kinds.js";
+import { list, mount, note, place, slider, table, toggle } from "../controls/controls.js";
+import { headLists, singleHead } from "../controls/heads.js";
+import { writtenText } from "../controls/tokens.js";
+import { hookName, KINDS } from "../engine/trace.js";
+import { mapName, namesOf } from "../pictures/maps.js";
+import { derivation } from "../ui/derivation.js";
+import { draw, el } from "../ui/dom.js";
+import { levelOf, times } from "../ui/numbers.js";
+import { decimal, say } from "../ui/words.js";
 
 const ROUNDING = 1e-4;
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showInside(root, app) {
   const { choices, info } = app;
   if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
@@ -34,24 +31,21 @@ export async function showInside(root, app) {
   const parts = partsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
   const agrees = derived.difference < ROUNDING, divisor = (scaled ? Math.sqrt(parts.query.length) : 1) * temperature;
   draw(root, [
-    el(
-      "p", { class: "written small", lang: translation.languages[1] },
-      translation.text || say("(the model wrote nothing)"),
-    ),
+    writtenText(translation, "small"),
     el("div", { class: "row" }, [
       ...headLists(app),
       list(
         say("Query: {what}", { what: namesOf(kind).query }),
         queries.map((text, i) => [String(i), `${i + 1} · ${text}`]), String(query),
-        (value) => app.change({ query: value }),
+        app.set("query"),
       ),
       toggle(
-        say("Divide by √d_k"), scaled, (on) => app.change({ scaled: String(on) }),
+        say("Divide by √d_k"), scaled, app.set("scaled"),
         say("Without the division, the softmax becomes much sharper."),
       ),
       slider(
         say("Temperature of the softmax; the model uses 1"), { min: 0.1, max: 5, step: 0.1 }, temperature,
-        (value) => app.change({ head_temperature: String(value) }),
+        app.set("head_temperature"),
       ),
     ]),
     el(
@@ -110,7 +104,7 @@ function steps(parts, derived, { keys, divisor }) {
   ];
 }
 
-const signed = (number) => (Number.isFinite(number) ? number.toFixed(3).replace("-", "−") : say("not a number"));
+const signed = (number) => decimal(number, 3);
 
 /** A step with its numbers as a picture: rows of numbers, −∞ where masked. */
 function pictured({ name, formula, rows, facts, shares }) {
@@ -136,4 +130,63 @@ function numbers(keys, parts, derived, divisor) {
   ];
   const columns = [derived.dots, derived.scores, derived.open, derived.shares, parts.weights];
   return { head, rows: keys.map((key, s) => [key, ...columns.map((column) => four(column[s]))]) };
+}
+
+// One query of one head: what the model recorded, and the same numbers computed again step by step.
+
+export const ROW_STAGES = ["queries", "keys", "values", "masked_scores", "weights", "head_outputs"];
+
+/**
+ * @typedef {{ query: Float32Array, keys: Float32Array[], values: Float32Array[], masked: boolean[], weights:
+ *   Float32Array, output: Float32Array }} Parts The recorded vectors and numbers of one query: (K), (S, K), (S, K),
+ *   (S), (S), (K).
+ * @typedef {{ kind: string, layer: number, head: number, query: number, queries: string[], keys: string[], translation:
+ *   Translation }} Row
+ */
+
+/**
+ * The row of a map that the visitor chose.
+ * @param {Chosen} chosen
+ * @param {(record: string[]) => Translation | Promise<Translation>} translate @returns {Promise<Row>}
+ */
+export async function chosenRow(chosen, translate) {
+  const { kind, layer, head } = singleHead(chosen);
+  const translation = await translate(ROW_STAGES.map((stage) => hookName(kind, layer, stage)));
+  const [queries, keys] = [KINDS[kind].queries, KINDS[kind].keys]
+    .map((side) => translation[side].map(({ text }) => text));
+  const query = Math.min(Math.max(Number(chosen.choices.query ?? 2), 0), queries.length - 1);
+  return { kind, layer, head, query, queries, keys, translation };
+}
+
+/**
+ * @param {Record<string, Tensor>} recorded @param {{ kind: string, layer: number, head: number, query: number }} place
+ * @returns {Parts}
+ */
+export function partsOf(recorded, { kind, layer, head, query }) {
+  const rows = (stage) => {
+    const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
+    return times(length, (i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));
+  };
+  return {
+    query: rows("queries")[query], keys: rows("keys"), values: rows("values"),
+    masked: [...rows("masked_scores")[query]].map((score) => score === -Infinity),
+    weights: rows("weights")[query], output: rows("head_outputs")[query],
+  };
+}
+
+/** Compute the query again: q·k → scale → mask → softmax → α·v. @param {Parts} parts */
+export function derive({ query, keys, values, masked, weights, output }, { scaled = true, temperature = 1 } = {}) {
+  const dots = keys.map((key) => key.reduce((sum, number, i) => sum + number * query[i], 0));
+  const scores = dots.map((dot) => dot / (scaled ? Math.sqrt(query.length) : 1) / temperature);
+  const open = scores.map((score, s) => (masked[s] ? -Infinity : score)), highest = Math.max(...open);
+  const exponentials = open.map((score) => Math.exp(score - highest));
+  const sum = exponentials.reduce((all, one) => all + one, 0);
+  const shares = exponentials.map((one) => one / sum);
+  const weighted = values.map((value, s) => value.map((number) => number * shares[s]));
+  const result = Array.from(output, (_, i) => weighted.reduce((total, row) => total + row[i], 0));
+  const difference = (a, b) => (Number.isFinite(a) || Number.isFinite(b) ? Math.abs(a - b) : 0); // none between two NaN
+  const apart = (a, b) => Math.max(...Array.from(a, (number, i) => difference(number, b[i])));
+  return {
+    dots, scores, open, shares, weighted, result, difference: Math.max(apart(shares, weights), apart(result, output))
+  };
 }

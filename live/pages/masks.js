@@ -1,24 +1,16 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
-import { attentionMap } from "../assets/attention_map.js";
-import { times } from "../assets/numbers.js";
-import { SIGNED, WEIGHTS } from "../assets/colours.js";
-import { draw, el } from "../assets/dom.js";
-import { leastWidth } from "../assets/map_drawing.js";
-import { say } from "../assets/words.js";
-import { headLists, singleHead } from "../chosen_head.js";
-import { beside, caption, heading, mount, note, place, segmented } from "../controls.js";
+import { beside, caption, cutNote, firstOf, heading, mount, note, place, segmented } from "../controls/controls.js";
+import { headLists, singleHead } from "../controls/heads.js";
 import { hookName, KINDS } from "../engine/trace.js";
-import { namesOf } from "../kinds.js";
-import { mapName, maskMap } from "../maps.js";
-import { batchFields, chosenSentence, LONGEST_OF_BATCH, padded } from "../padded_batch.js";
-import { cutNote } from "../text_limit.js";
+import { mapName, maskMap, namesOf } from "../pictures/maps.js";
+import { draw, el } from "../ui/dom.js";
+import { attentionMap, leastWidth } from "../ui/maps.js";
+import { SIGNED, times, WEIGHTS } from "../ui/numbers.js";
+import { say } from "../ui/words.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showMasks(root, app) {
   if (app.info.config.architecture === "recurrent") {
     draw(root, [note(say("This page is about the masks of a Transformer. Choose another checkpoint."))]);
@@ -88,10 +80,7 @@ function described(app, { kind, layer, head, row, all, batch, recorded }, number
   const width = leastWidth(labels, Math.max(batch.source[0].length, batch.read[0].length));
   return [
     el("div", { class: "row" }, [
-      segmented(
-        say("Show sentence"), numbers.map((n, i) => [String(i + 1), n]), String(row + 1),
-        (value) => app.change({ sentence: value }),
-      ),
+      segmented(say("Show sentence"), numbers.map((n, i) => [String(i + 1), n]), String(row + 1), app.set("sentence")),
     ]),
     beside(2, width, Object.entries(maskTexts()).map(
       ([name, texts]) => el("div", {}, [heading(...texts), place(name)])
@@ -205,4 +194,36 @@ function sumsSentence(weights, masked, head) {
   return say("Largest weight on a masked key: {largest}. The row sums differ from 1 by at most {difference}.", {
     largest, difference: Math.max(...sums.map((sum) => Math.abs(sum - 1))).toPrecision(2),
   });
+}
+
+// A few sentences, with their translations, as one padded batch.
+
+export const LONGEST_OF_BATCH = 400; // characters of a sentence
+
+/**
+ * The sentences of the batch: the visitor's, or those of the checkpoint. Some may be empty.
+ * @param {{ choices: Choices, listed: Site }} chosen
+ * @returns {[string, string][]} The choice that holds each sentence, and the sentence.
+ */
+export function batchFields({ choices, listed }) {
+  const names = [1, 2, 3, 4].map((n) => `batch_${listed.languages[0]}_${n}`);
+  return names.map((name, i) => [name, firstOf(choices[name] ?? listed.batch[i] ?? "", LONGEST_OF_BATCH)]);
+}
+
+/**
+ * The sentence that the visitor chose, counted from 0.
+ * @param {string} choice It counts from 1. @param {number} sentences
+ */
+export function chosenSentence(choice, sentences) {
+  return Math.min(Math.max(Number(choice), 1), sentences) - 1;
+}
+
+/**
+ * The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0.
+ * @param {Translation[]} translations
+ */
+export function padded(translations) {
+  const longest = (side) => Math.max(...translations.map((one) => one[side].length));
+  const filled = (side) => translations.map((one) => times(longest(side), (i) => one[side][i]?.id ?? 0));
+  return { source: filled("source"), read: filled("read") };
 }

@@ -1,13 +1,12 @@
 // Positional encoding: the numbers that give the model the position of each token, and a translation without them.
-import { times } from "../assets/numbers.js";
-import { draw, el } from "../assets/dom.js";
-import { say } from "../assets/words.js";
-import { noChanges } from "../changes.js";
-import { compared } from "../compared.js";
-import { caption, heading, list, mount, note, place, segmented } from "../controls.js";
-import { numberPicture, wavePicture } from "../plots.js";
-import { positionTable, wavelengths } from "../position_table.js";
-import { shuffled } from "../shuffled.js";
+import { noChanges } from "../app/link.js";
+import { caption, heading, list, mount, note, place, segmented } from "../controls/controls.js";
+import { compared } from "../controls/tokens.js";
+import { sinusoidalTable } from "../engine/network/positional.js";
+import { numberPicture, wavePicture } from "../pictures/plots.js";
+import { draw, el } from "../ui/dom.js";
+import { times } from "../ui/numbers.js";
+import { say } from "../ui/words.js";
 
 const SHOWN = 64; // positions
 const INTRODUCTIONS = {
@@ -15,10 +14,7 @@ const INTRODUCTIONS = {
   rotary: () => say("This model rotates pairs of numbers of each query and key. The angles grow with the position."),
 };
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showPositions(root, app) {
   const { config } = app.info, { positional, architecture } = config;
   if (architecture === "recurrent") {
@@ -38,7 +34,7 @@ export async function showPositions(root, app) {
   draw(root, [
     caption(introduction?.() ?? say("This model has learned one vector for each position.")),
     el("div", { class: "row" }, [
-      segmented(say("View"), tabs.map((one) => [one, names[one]]), tab, (value) => app.change({ position_tab: value })),
+      segmented(say("View"), tabs.map((one) => [one, names[one]]), tab, app.set("position_tab")),
     ]),
     el("div", {}, parts),
   ]);
@@ -104,9 +100,7 @@ async function inSentence(app) {
       "The same words in two orders. Words that differ from the first translation are marked."
     )),
     el("div", { class: "row" }, [
-      list(
-        say("Other order"), orders.map((one) => [one, one]), String(number), (value) => app.change({ shuffle: value })
-      ),
+      list(say("Other order"), orders.map((one) => [one, one]), String(number), app.set("shuffle")),
     ]),
     compared(all.map((one, i) => /** @type {[string, string]} */ ([labels[i], one.text])), all[0].languages[1]),
     caption(all[1].text === all[3].text
@@ -116,4 +110,80 @@ async function inSentence(app) {
       )
       : ""),
   ];
+}
+
+// The sinusoids of a model, which a formula gives.
+
+/**
+ * How many sines and cosines the encoding of one position has.
+ * @param {Pick<Sizes, "positional" | "d_model" | "num_heads">} config
+ */
+function widthOf({ positional, d_model, num_heads }) {
+  return positional === "rotary" ? d_model / num_heads : d_model;
+}
+
+/** The encoding of the first positions, (positions, D). @param {Sizes} config @param {number} positions */
+export function positionTable(config, positions) {
+  return sinusoidalTable(positions, widthOf(config));
+}
+
+/**
+ * After how many positions each wave repeats: 2π · 10000^(2i/D) (Vaswani et al. 2017), (D / 2).
+ * @param {Sizes} config
+ */
+export function wavelengths(config) {
+  const width = widthOf(config);
+  return times(width / 2, (i) => 2 * Math.PI * 10_000 ** ((2 * i) / width));
+}
+
+const SIZE = 624, MIDDLE = 397;
+
+/**
+ * Whole random numbers of 32 bits from a seed: the Mersenne Twister (Matsumoto and Nishimura 1998), seeded as in
+ * Python.
+ * @param {number} seed
+ */
+function mersenneTwister(seed) {
+  const state = new Uint32Array(SIZE), before = (i) => state[i - 1] ^ (state[i - 1] >>> 30);
+  state[0] = 19650218;
+  for (let i = 1; i < SIZE; i++) state[i] = Math.imul(1812433253, before(i)) + i;
+  let at = 1;
+  const mix = (times, factor, added) => {
+    for (; times; times--) {
+      state[at] = (state[at] ^ Math.imul(before(at), factor)) + added(at);
+      if (++at === SIZE) [state[0], at] = [state[SIZE - 1], 1];
+    }
+  };
+  mix(SIZE, 1664525, () => seed);
+  mix(SIZE - 1, 1566083941, (i) => -i);
+  state[0] = 0x80000000;
+  at = SIZE;
+  const twist = () => {
+    for (let i = 0; i < SIZE; i++) {
+      const y = (state[i] & 0x80000000) | (state[(i + 1) % SIZE] & 0x7fffffff);
+      state[i] = state[(i + MIDDLE) % SIZE] ^ (y >>> 1) ^ (y & 1 ? 0x9908b0df : 0);
+    }
+    at = 0;
+  };
+  return () => {
+    if (at === SIZE) twist();
+    let y = state[at++];
+    y ^= y >>> 11;
+    y ^= (y << 7) & 0x9d2c5680;
+    y ^= (y << 15) & 0xefc60000;
+    return (y ^ (y >>> 18)) >>> 0;
+  };
+}
+
+/** The words of a text, or its characters if it has no spaces, in the random order with this number. */
+export function shuffled(text, number) {
+  const trimmed = text.trim(), spaced = trimmed.includes(" "), words = spaced ? trimmed.split(/\s+/) : [...trimmed];
+  const next = mersenneTwister(number);
+  for (let i = words.length - 1; i > 0; i--) {
+    const bits = 32 - Math.clz32(i + 1);
+    let j = next() >>> (32 - bits);
+    while (j > i) j = next() >>> (32 - bits);
+    [words[i], words[j]] = [words[j], words[i]];
+  }
+  return words.join(spaced ? " " : "");
 }

@@ -1,18 +1,13 @@
 // Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one
 // head.
-import { attentionMap } from "../assets/attention_map.js";
-import { draw, el } from "../assets/dom.js";
-import { leastWidth } from "../assets/map_drawing.js";
-import { say } from "../assets/words.js";
-import { headLists, singleHead } from "../chosen_head.js";
-import { beside, caption, heading, mount, place } from "../controls.js";
-import { kindsOf, namesOf } from "../kinds.js";
-import { largeMap, mapName, maskMap, viewOf, weightsOf } from "../maps.js";
+import { attentionMap, leastWidth } from "../ui/maps.js";
+import { draw, el } from "../ui/dom.js";
+import { say } from "../ui/words.js";
+import { headLists, singleHead } from "../controls/heads.js";
+import { beside, caption, heading, mount, place } from "../controls/controls.js";
+import { kindsOf, largeMap, mapName, maskMap, namesOf, viewOf, weightsOf } from "../pictures/maps.js";
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showMasks(root, app) {
   const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app);
   const kinds = kindsOf(app.info.heads);
@@ -33,7 +28,7 @@ export async function showMasks(root, app) {
   mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
 }
 
-/** @param {import("../maps.js").View} view @param {number} layer */
+/** @param {MapView} view @param {number} layer */
 function maskData(view, layer) {
   const { titles, queries, keys, languages, kind } = view;
   return maskMap(

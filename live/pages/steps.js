@@ -1,26 +1,23 @@
 // Step by step: the translation word by word. The visitor can force another word at each step.
-import { draw, el } from "../assets/dom.js";
-import { stepper } from "../assets/stepper.js";
-import { say } from "../assets/words.js";
-import { tokenRows } from "../chips.js";
-import { writeForced } from "../choices.js";
-import { mount, note, place, segmented, toggle } from "../controls.js";
+import { draw, el } from "../ui/dom.js";
+import { stepper } from "../ui/stepper.js";
+import { say } from "../ui/words.js";
+import { tokenRows, writtenText } from "../controls/tokens.js";
+import { writeForced } from "../app/link.js";
+import { mount, note, place, segmented, toggle } from "../controls/controls.js";
 import { KINDS } from "../engine/trace.js";
-import { kindsOf, maskOf, namesOf } from "../kinds.js";
-import { LIMITS } from "../limits.js";
+import { kindsOf, maskOf, namesOf } from "../pictures/maps.js";
+import { SHARED } from "../app/shared.js";
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showSteps(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.translate());
   const { given = 0 } = translation;
-  if (Math.max(translation.written.length - given, given) > LIMITS.steps) {
+  if (Math.max(translation.written.length - given, given) > SHARED.limits.steps) {
     draw(root, [
       note(say(
         "This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.",
-        { most: LIMITS.steps, n: translation.written.length }
+        { most: SHARED.limits.steps, n: translation.written.length }
       )),
     ]);
     return;
@@ -28,20 +25,11 @@ export async function showSteps(root, app) {
   const kinds = kindsOf(app.info.heads).filter((kind) => kind !== "encoder"), guess = choices.guess === "true";
   const kind = kinds.includes(choices.steps_kind) ? choices.steps_kind : kinds[0];
   draw(root, [
-    el(
-      "p", { class: "written", lang: translation.languages[1] },
-      guess ? "…" : translation.text || say("(the model wrote nothing)"),
-    ),
+    writtenText(guess ? { ...translation, text: "…" } : translation),
     el("div", { class: "notes" }, app.notesOf(translation)),
     el("div", { class: "row" }, [
-      segmented(
-        say("Attention"), kinds.map((one) => [one, namesOf(one).title]), kind,
-        (value) => app.change({ steps_kind: value }),
-      ),
-      toggle(
-        say("Guess the next word"), guess, (on) => app.change({ guess: String(on) }),
-        say("Words are hidden until you ask for them."),
-      ),
+      segmented(say("Attention"), kinds.map((one) => [one, namesOf(one).title]), kind, app.set("steps_kind")),
+      toggle(say("Guess the next word"), guess, app.set("guess"), say("Words are hidden until you ask for them.")),
     ]),
     place("steps"),
   ]);

@@ -1,16 +1,12 @@
 // Translate: a sentence, its translation, and every attention map that the model computed for it.
-import { rowsOfChips } from "../chips.js";
-import { attentionLines } from "../assets/attention_lines.js";
-import { attentionMap } from "../assets/attention_map.js";
-import { draw, el } from "../assets/dom.js";
-import { headGrid } from "../assets/head_grid.js";
-import { wordLines } from "../assets/word_lines.js";
-import { chosenHead, headLists } from "../chosen_head.js";
-import { heading, mount, note, place, segmented, table, toggle } from "../controls.js";
-import { chosenSection } from "../map_section.js";
-import { kindsOf, namesOf } from "../kinds.js";
-import { largeMap, lineData, lines, mapName, smallMaps, sumsOf, viewOf } from "../maps.js";
-import { say } from "../assets/words.js";
+import { rowsOfChips, writtenText } from "../controls/tokens.js";
+import { attentionLines, wordLines } from "../ui/lines.js";
+import { attentionMap, headGrid } from "../ui/maps.js";
+import { draw, el } from "../ui/dom.js";
+import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
+import { heading, mount, note, place, segmented, table, toggle } from "../controls/controls.js";
+import { kindsOf, largeMap, lineData, lines, mapName, namesOf, smallMaps, sumsOf, viewOf } from "../pictures/maps.js";
+import { say } from "../ui/words.js";
 
 /** @type {{ view: any, name: string, translation: any, grid: any }} */
 const latest = { view: null, name: "", translation: null, grid: null };
@@ -28,10 +24,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
   return latest;
 }
 
-/**
- * @param {Element} root
- * @param {import("../app.js").App} app
- */
+/** @param {Element} root @param {App} app */
 export async function showTranslate(root, app) {
   const { choices } = app, work = app.translate();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
@@ -51,7 +44,7 @@ export async function showTranslate(root, app) {
       ...lists,
       segmented(
         say("View"), [["heatmaps", say("Heatmaps")], ["lines", say("Lines")]], asLines ? "lines" : "heatmaps",
-        (value) => app.change({ view: value }),
+        app.set("view"),
       ),
     ]),
     el("div", { class: "two" }, [
@@ -69,14 +62,8 @@ export async function showTranslate(root, app) {
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
     el("div", { class: "row" }, [
-      toggle(
-        say("Logarithmic colours"), logarithmic, (on) => app.change({ logarithmic: String(on) }),
-        say("Makes small weights visible."),
-      ),
-      toggle(
-        say("Hide special tokens"), hideSpecial, (on) => app.change({ hide_special: String(on) }),
-        say("Leave out <s> and </s>."),
-      ),
+      toggle(say("Logarithmic colours"), logarithmic, app.set("logarithmic"), say("Makes small weights visible.")),
+      toggle(say("Hide special tokens"), hideSpecial, app.set("hide_special"), say("Leave out <s> and </s>.")),
     ]),
     place("between", "hidden"),
   ]);
@@ -87,17 +74,11 @@ export async function showTranslate(root, app) {
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 
-/**
- * The tokens, and the text that the model wrote.
- * @param {import("../app.js").App} app @param {Translation} translation
- */
+/** The tokens, and the text that the model wrote. @param {App} app @param {Translation} translation */
 function written(app, translation) {
   return [
     rowsOfChips(translation),
-    el(
-      "p", { class: "written", lang: translation.languages[1] || false },
-      translation.text || say("(the model wrote nothing)"),
-    ),
+    writtenText(translation),
     el("div", { class: "notes" }, app.notesOf(translation)),
   ];
 }

@@ -5,7 +5,7 @@ import streamlit as st
 
 
 def show() -> None:
-    st.logo("viz_app/components/assets/logo.svg")
+    st.logo("live/ui/logo.svg")
     st.sidebar.toggle("Toggle", key="toggle")
     left, right = st.columns(2)
     left.button("Button", key="named")

@@ -10,9 +10,9 @@ import streamlit as st
 from playwright.sync_api import Browser
 
 from benchmarks.server import streamlit
-from viz_app.components.bundle import ASSETS, asset, joined, modules
+from viz_app.components.bundle import asset, joined, modules
 
-STYLES = ("streamlit.css", "streamlit_presenting.css")
+STYLES = ("streamlit/streamlit.css", "streamlit/streamlit_presenting.css")
 NAMES = re.compile(r'\.st[A-Z]\w+|\[data-testid="?\w+"?\]|\.js-plotly-plot')
 USED = ("walkable", "hoverLines", "STREAMLIT", "PLOTLY", "withKey")  # of bridge.js
 # In the page only while somebody types.
@@ -42,7 +42,7 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
         page.locator("[data-testid=stDataFrame]").hover()
         page.get_by_role("button", name="Popover").click()
         page.get_by_text("Inside").wait_for()
-        code = joined(modules("assets/bridge.js"))
+        code = joined(modules("streamlit/bridge.js"))
         bridge = page.evaluate_handle(f"(() => {{ {code}; return {{ {', '.join(USED)} }}; }})()")
 
         gone = [f"Plotly's {field}; see `walkable` in bridge.js" for field in page.evaluate(FIELDS, bridge)]
@@ -61,4 +61,4 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
             gone.append("the router's state in the history; see `replaceQuery` in bridge.js")
         page.close()
     versions = f"Streamlit {st.__version__}, Plotly {plotly.__version__}"
-    assert gone == [], f"{versions}: gone from the page: {'; '.join(gone)} (in {ASSETS})"
+    assert gone == [], f"{versions}: gone from the page: {'; '.join(gone)} (in live/streamlit/)"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOURCES = [*(ROOT / "viz_app" / "components" / "assets").glob("*.js"), *(ROOT / "live").rglob("*.js")]
+SOURCES = sorted((ROOT / "live").rglob("*.js"))
 MODULES = HERE / "node_modules"
 STAMP = MODULES / "headlight-pins"  # the pins of what is installed
 

@@ -1,28 +1,17 @@
 // The pure functions of our components.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { arrowHead } from "../../viz_app/components/assets/architecture.js";
-import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
-import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
-import { WEIGHTS } from "../../viz_app/components/assets/colours.js";
-import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
-import { fontsFor } from "../../viz_app/components/assets/fonts.js";
+import { arrowHead, boxPlaces } from "../../live/ui/diagrams.js";
+import { nearestIn } from "../../live/ui/dom.js";
+import { uncounted } from "../../live/ui/head_switches.js";
+import { dashOf, linesToDraw, visibleLines } from "../../live/ui/lines.js";
+import { cellBox, gridHeight, mapLayout, scalePosition, withoutNumber } from "../../live/ui/maps.js";
+import { blocksOf, colourAt, decodeFloats, levelOf, meanOf, palette, WEIGHTS } from "../../live/ui/numbers.js";
+import { fileName, fontsFor, parsedColour, wrapped } from "../../live/ui/saving.js";
+import { isRight, rowsLayout } from "../../live/ui/stepper.js";
 import {
-  directionOf, headName, isolated, letters, percent, shortened, spoken,
-} from "../../viz_app/components/assets/format.js";
-import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
-import { uncounted } from "../../viz_app/components/assets/head_switches.js";
-import { cellBox, mapLayout, withoutNumber } from "../../viz_app/components/assets/map_drawing.js";
-import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
-import { blocksOf } from "../../viz_app/components/assets/pixels.js";
-import { levelOf, palette } from "../../viz_app/components/assets/pixels.js";
-import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
-import { fileName } from "../../viz_app/components/assets/save_pictures.js";
-import { parsedColour } from "../../viz_app/components/assets/standalone_svg.js";
-import { isRight, rowsLayout } from "../../viz_app/components/assets/stepper.js";
-import { wrapped } from "../../viz_app/components/assets/svg_sheet.js";
-import { linesToDraw } from "../../viz_app/components/assets/word_lines.js";
-import { say, useWords } from "../../viz_app/components/assets/words.js";
+  directionOf, headName, isolated, letters, percent, say, shortened, spoken, useWords
+} from "../../live/ui/words.js";
 
 test("numbers are little-endian float32", () => {
   assert.deepEqual([...decodeFloats("AACAPwAAAL8=")], [1, -0.5]);
@@ -155,7 +144,7 @@ test("a guess is right whatever its case and its subword mark", () => {
 
 test("a text has the words of the visitor's language, and its values are never read as places for values", () => {
   useWords({ "layer {layer}, head {head}": "층 {layer}, 헤드 {head}", "{number}\u00a0%": "{number}%" });
-  assert.deepEqual([headName(5, 4), percent(0.5)], ["층 2, 헤드 2", "50.0%"]);
+  assert.deepEqual([headName(1, 1), percent(0.5)], ["층 2, 헤드 2", "50.0%"]);
   assert.equal(say("“{word}” of {words}", { word: "{words}" }), "“{words}” of {words}");
   useWords({ "": "ko", Play: "재생" });
   useWords({ "": "ko", Pause: "일시 정지" });
@@ -164,7 +153,7 @@ test("a text has the words of the visitor's language, and its values are never r
   );
   useWords({ "": "en" });
   assert.equal(say("Play"), "Play");
-  assert.deepEqual([headName(5, 4), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);
+  assert.deepEqual([headName(1, 1), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);
   useWords({ "": "ko", Stop: "중지" });
   assert.equal(say("Play"), "재생", "a component that is drawn again in its old language takes no words away");
   useWords({ Play: "播放" });

@@ -14,7 +14,7 @@ import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { linear, softmax, tensor } from "../../live/engine/tensor.js";
 import { NO_TRACE } from "../../live/engine/trace.js";
-import { say, useWords } from "../../viz_app/components/assets/words.js";
+import { say, useWords } from "../../live/ui/words.js";
 
 const SIZES = {
   d_model: 12, num_heads: 2, d_ff: 10, num_encoder_layers: 1, num_decoder_layers: 1, max_length: 16, norm: "post",

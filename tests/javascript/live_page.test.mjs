@@ -1,8 +1,13 @@
 // The parts of a published page that need no browser: changes and choices as a link writes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noChanges, readChanges, toggled, within, writeChanges } from "../../live/changes.js";
-import { readAddress, readForced, writeAddress, writeForced } from "../../live/choices.js";
+import {
+  noChanges, readAddress, readChanges, readForced, toggled, within, writeAddress, writeChanges, writeForced,
+} from "../../live/app/link.js";
+import { SHARED } from "../../live/app/shared.js";
+import shared from "../../live/shared.json" with { type: "json" };
+
+Object.assign(SHARED, shared);
 
 const CODE = "off.cross.3.1-2~paint.encoder.1.4.2.3.0.75~nopositions"; // the form of model/interventions.py
 

@@ -1,9 +1,10 @@
 // Runs jobs of a test in the engine. Standard input: { folder, jobs }, standard output: the results, both as JSON.
 // An array of numbers is written as { numbers: base64 of float32, shape }.
 import { readFileSync } from "node:fs";
-import { readChanges } from "../../live/changes.js";
-import { FORMS, readAddress, readForced, writeAddress } from "../../live/choices.js";
-import { shuffled } from "../../live/shuffled.js";
+import { readAddress, readChanges, readForced, writeAddress } from "../../live/app/link.js";
+import { SHARED } from "../../live/app/shared.js";
+import shared from "../../live/shared.json" with { type: "json" };
+import { shuffled } from "../../live/pages/positions.js";
 import { readCheckpoint, readConfig, readModel } from "../../live/engine/checkpoint.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { greedy } from "../../live/engine/decoding/greedy.js";
@@ -13,12 +14,11 @@ import { sourceIds, translating } from "../../live/engine/inference/translate.js
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { editsOf } from "../../live/engine/interventions.js";
 
+Object.assign(SHARED, shared);
 /** @type {any} */
 let classifier;
 
 const JOBS = {
-  /** The names of all choices that a link of the page may have. */
-  choices: () => Object.keys(FORMS),
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {
     const { page, choices } = readAddress(link, pages);

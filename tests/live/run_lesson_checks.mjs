@@ -2,18 +2,16 @@
 // each case the verdicts on its answers, both as JSON. A case has the page, its choices, the step as the site lists it,
 // and answers.
 import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
+import shared from "../../live/shared.json" with { type: "json" };
 
-const ASSETS = new URL("../../viz_app/components/assets/", import.meta.url);
-registerHooks({ resolve: (name, context, next) => next(name.replace(/^(\.\.?\/)+assets\//, ASSETS.href), context) });
 globalThis.document = /** @type {any} */ ({ querySelector: () => null });
-const { App } = await import("../../live/app.js");
-const { readAddress, writeAddress } = await import("../../live/choices.js");
+const { App } = await import("../../live/app/app.js");
+const { readAddress, writeAddress } = await import("../../live/app/link.js");
 const { CHECKS } = await import("../../live/course/checks.js");
 const { Situation } = await import("../../live/course/situation.js");
 
 const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
-const app = new App({ checkpoints, words: { en: [] }, limits: { chips: 80, steps: 60, tile: 48, section: 40 } });
+const app = new App({ checkpoints, words: { en: [] }, shared });
 app.session.onStep = () => {};
 
 /** Open a checkpoint, without a server. */

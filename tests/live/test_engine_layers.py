@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 from tests.javascript.check import program
 from viz_app.components.bundle import modules
-from viz_app.export.site_scripts import script_of
+from viz_app.export.live_page import script_of
 
 ENGINE = ROOT / "live" / "engine"
 FILES = sorted(ENGINE.rglob("*.js"))

@@ -10,9 +10,9 @@ from headlight.command import main
 from model.config.paths import HOME
 from tests.live.test_publish import MOST_CODE, data_of
 from viz_app.content.lesson_texts import placeholders
+from viz_app.content.shared import PUBLISHED_PAGES
 from viz_app.course.catalogue import LESSONS, TOUR
-from viz_app.export.live_lessons import CHOICES, live_lessons, live_steps, live_texts
-from viz_app.session.links import LIVE_PAGES
+from viz_app.export.live_lessons import live_lessons, live_steps, live_texts
 
 NAME = "everyday-en-de"
 MOST_LESSON_CODE = 45_000  # bytes
@@ -47,11 +47,9 @@ def test_a_site_has_the_steps_whose_page_and_checkpoint_it_has() -> None:
     assert live_lessons({"everyday-zh-en"}) == []
 
 
-def test_the_pages_know_every_page_choice_and_target_of_a_step() -> None:
-    forms, pages, targets = ((LIVE / name).read_text() for name in ("choices.js", "pages.js", "course/target.js"))
-    assert all(re.search(rf"^  {page}: {{", pages, re.MULTILINE) for page in LIVE_PAGES)
-    for name in CHOICES:
-        assert re.search(rf"\b{name}:", forms) or name.startswith("batch_"), name
+def test_the_pages_are_those_of_the_shared_list_and_know_every_target_of_a_step() -> None:
+    pages, targets = ((LIVE / name).read_text() for name in ("pages/pages.js", "course/target.js"))
+    assert tuple(re.findall(r"^  (\w+): \{ show", pages, re.MULTILINE)) == tuple(PUBLISHED_PAGES)
     for lesson, step in STEPS:
         assert not step.target or re.search(rf"\b{step.target}:", targets), lesson.link(step)
 

@@ -12,8 +12,8 @@ import pytest
 from headlight import publish as command
 from headlight.command import main
 from tests.conftest import BUNDLED
+from viz_app.export.live_page import numbered
 from viz_app.export.site import MARK
-from viz_app.export.site_scripts import numbered
 
 MOST_CODE = 137_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints

@@ -1,1 +1,1 @@
-"""Our own web components: what they are sent, and their JavaScript and CSS in `assets/`."""
+"""Our own web components: what they are sent. Their JavaScript and CSS is in `live/ui/`."""

@@ -1,8 +1,10 @@
-"""Our own JavaScript and styles, and how modules become one script, for the app and for a published page.
+"""Our own JavaScript and styles: how modules become one script, for the app and for a published page, and its words.
 
-The modules of the components are in `assets/`, and those of a page in `live/`. A module of a page imports the
-components as if `assets/` were beside it. A module begins with its imports, `import { a, b } from "./c.js";`, and
-exports one name with each `export const`, `export function` or `export class` at the beginning of a line.
+All of them are in `live/`. A module begins with its imports, `import { a, b } from "./c.js";`, and exports one name
+with each `export const`, `export function` or `export class` at the beginning of a line.
+
+A script marks a text with `say("…")` of `live/ui/words.js`, or with `N_("…")` where another place shows it. Its
+translation travels with the data of the component. A long text is several literals with a plus between them.
 """
 
 import hashlib
@@ -11,44 +13,49 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 
 from model.config.paths import HOME
+from viz_app.content.catalogues import ENGLISH
+from viz_app.content.translation import language, t
 
 __all__ = [
-    "ASSETS",
     "COMPONENT_STYLES",
     "LIVE",
+    "SAY",
     "asset",
     "exports_of",
     "imports_of",
     "joined",
     "library",
     "library_name",
+    "marked_in",
     "modules",
+    "text_of",
+    "words_of",
 ]
 
-ASSETS = Path(__file__).parent / "assets"
 LIVE = HOME / "live"
-COMPONENT_STYLES = ("components.css", "save_menu.css")
+COMPONENT_STYLES = ("ui/components.css", "ui/save_menu.css")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+SAY = re.compile(rf"\b(?:say|N_)\(\s*({LITERAL}(?:\s*\+\s*{LITERAL})*)")
 DECLARED = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let) (\w+)(.*)", re.MULTILINE)
 
 
 @cache
 def asset(*names: str) -> str:
-    """The text of files in `assets/`, one after the other."""
-    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+    """The text of files in `live/`, one after the other."""
+    return "\n".join((LIVE / name).read_text(encoding="utf-8") for name in names)
 
 
 def modules(name: str, *, without: Iterable[str] = (), instead: Mapping[str, str] = NOTHING) -> dict[str, str]:
     """A module and all that it imports: path → text without comments, each after those that it imports.
 
     Args:
-        name: The path of the module, below `live/`, or `assets/` and its file.
+        name: The path of the module, below `live/`.
         without: Modules that are left out.
         instead: Path → path of the module that takes its place.
     """
@@ -56,9 +63,7 @@ def modules(name: str, *, without: Iterable[str] = (), instead: Mapping[str, str
 
     def add(one: str) -> None:
         if one not in found and one not in without:
-            own = instead.get(one, one)
-            path = ASSETS / Path(own).name if own.startswith("assets/") else LIVE / own
-            text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+            text = COMMENT.sub("", (LIVE / instead.get(one, one)).read_text(encoding="utf-8"))
             for match in IMPORT.finditer(text):
                 add(posixpath.normpath(posixpath.join(posixpath.dirname(one), match[2])))
             found[one] = text
@@ -116,7 +121,7 @@ def private_names(text: str) -> set[str]:
 @cache
 def components() -> str:
     """All components of the app as one text."""
-    return joined(modules("assets/app.js"))
+    return joined(modules("streamlit/app.js"))
 
 
 @cache
@@ -131,3 +136,25 @@ def library() -> str:
     """A module with all components of the app; its own component is that of the keys of a page."""
     arguments = f"{json.dumps(library_name())}, {json.dumps(asset(*COMPONENT_STYLES))}"
     return f"{components()}\nprovideComponents({arguments});\nexport default pageKeys;\n"
+
+
+def marked_in(script: str) -> list[str]:
+    """The texts that a script marks, in the order of the script."""
+    return [text_of(literals) for literals in SAY.findall(script)]
+
+
+def text_of(literals: str) -> str:
+    """The text of one literal, or of several with a plus between them."""
+    return "".join(json.loads(one) for one in re.findall(LITERAL, literals))
+
+
+@cache
+def marked_texts(name: str) -> tuple[str, ...]:
+    scripts = modules(f"{name}.js").values()
+    return tuple(dict.fromkeys(text for script in scripts for text in marked_in(script)))
+
+
+def words_of(name: str) -> dict[str, str]:
+    """English → translation, for a module of `live/` and all that it imports, and "" → the language."""
+    used = language()
+    return {"": used} | ({} if used == ENGLISH else {text: t(text) for text in marked_texts(name)})

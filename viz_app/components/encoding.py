@@ -22,7 +22,7 @@ def packed(array: FloatArray) -> str:
 
 
 def levels(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_]) -> str:
-    """A byte for each number, as base64, row by row (`pixels.js`).
+    """A byte for each number, as base64, row by row (`live/ui/numbers.js`).
 
     0 to 253 is a place on a colour scale, 254 is not a number, and 255 is masked.
 

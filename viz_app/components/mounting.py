@@ -7,12 +7,12 @@ component is a short text, which waits for this library and takes its own functi
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import streamlit as st
 
 from model.files import finite
-from viz_app.components.bundle import library, library_name
-from viz_app.components.words import words_of
+from viz_app.components.bundle import library, library_name, words_of
 
 __all__ = ["LIBRARY", "component", "library_component"]
 
@@ -25,19 +25,27 @@ export default (await waiting.promise).{name};
 """
 
 
-def component(name: str, *modules: str) -> Callable[..., object]:
-    """The component of this name in `assets/app.js`; call it to mount it. Its words travel with its data.
+def component(
+    name: str, module: str, *, data: Mapping[str, object], key: str | None = None, **reports: Callable[[Any], object]
+) -> None:
+    """Mount the component of this name in `live/streamlit/app.js`. Its words travel with its data.
 
     Args:
         name: Of the component.
-        modules: The modules with its words, if the component is not one module with its own name.
+        module: The module with its words, such as "ui/stepper".
+        data: What it draws.
+        key: Of the component on the page; one that reports has a key.
+        reports: Event → called with its value when the component reports it.
     """
 
-    def mount(*, data: Mapping[str, object] | None = None, **options: object) -> object:
-        words = {"words": words_of(*(modules or (name,)))}
-        return registered(name)(data=finite({**(data or {}), **words}), **options)
+    def callback(event: str) -> Callable[[], object]:
+        return lambda: reports[event](st.session_state[str(key)][event])
 
-    return mount
+    registered(name)(
+        key=key,
+        data=finite({**data, "words": words_of(module)}),
+        **{f"on_{event}_change": callback(event) for event in reports},
+    )
 
 
 @cache

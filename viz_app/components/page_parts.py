@@ -7,14 +7,11 @@ every change.
 
 from collections.abc import Mapping
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from viz_app.components.elements.lines import word_lines_data
+from viz_app.components.bundle import words_of
 from viz_app.components.encoding import Data
 from viz_app.components.mounting import LIBRARY, component, library_component
-from viz_app.components.words import words_of
 from viz_app.content.numbers import html_language, sentences
 from viz_app.content.translation import t
 from viz_app.session.page_facts import Facts
@@ -23,15 +20,13 @@ __all__ = [
     "announce",
     "begin_parts",
     "complete_address",
-    "draw_word_lines",
+    "give",
     "mount_parts",
     "page_keys",
+    "present_key",
     "scroll_to_target",
 ]
 
-FloatArray = NDArray[np.float32]
-PARTS = ("page_announcement", "word_lines", "lesson_target", "save_pictures")
-KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "kept_theme", "connection", "tooltips")
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
 
@@ -42,8 +37,7 @@ def begin_parts() -> None:
 
 def page_keys() -> None:
     """Before the page, once in each run: mount what reacts to keys and touches, and the library of all components."""
-    parts: dict[str, Data] = {name: {} for name in KEYS} | {"page_language": {"language": html_language()}}
-    library_component()(key=LIBRARY, data={**parts, "words": words_of(*KEYS)})
+    library_component()(key=LIBRARY, data={"language": html_language(), "words": words_of("streamlit/keys")})
 
 
 def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> None:
@@ -58,14 +52,6 @@ def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> No
     give("page_announcement", {"sentence": before, "text": text, "source": languages[0], "lang": languages[1]})
 
 
-def draw_word_lines(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:
-    """Draw lines between the chips of `rows_of_chips`, and highlight what the visitor points at.
-
-    For the arguments see `word_lines_data`.
-    """
-    give("word_lines", word_lines_data(weights, kind, title=title, given=given, in_map=in_map))
-
-
 def scroll_to_target(step: str, target: str, *, shown: str) -> None:
     """Let the browser scroll to the part of the page that a step is about, when it appears.
 
@@ -78,6 +64,7 @@ def scroll_to_target(step: str, target: str, *, shown: str) -> None:
 
 
 def give(part: str, data: Data) -> None:
+    """Give a part of this page its data, such as "word_lines"; see `live/streamlit/page.js`."""
     st.session_state.setdefault(DATA, {})[part] = data
 
 
@@ -89,9 +76,14 @@ def mount_parts(facts: Facts, titles: Mapping[str, str]) -> None:
         titles: Key of a chart → its title.
     """
     save = {"facts": facts, "titles": titles}
-    component("page_parts", *PARTS)(key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
+    component("page_parts", "streamlit/page", key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
+
+
+def present_key() -> None:
+    """A switch for the key p, which starts presenter mode."""
+    component("present_key", "streamlit/keys", key="key_choice", data={})
 
 
 def complete_address(query: str) -> None:
     """Replace the query of the page's address, without a new entry in the browser's history."""
-    component("address")(data={"query": query})
+    component("address", "streamlit/bridge", data={"query": query})

@@ -4,27 +4,18 @@ A step is a part of a site if Headlight Live has its page and everything that th
 its checkpoint. The other steps are only counted.
 """
 
+import re
 from collections.abc import Collection
 from math import ceil
 
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
+from viz_app.content.shared import CHOICES, PUBLISHED_PAGES
 from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.course.figures import figures_of
 from viz_app.course.lesson import FORMS, AnswerForm, Lesson, Step
 from viz_app.export.printable import blocks, inline
-from viz_app.session.links import LIVE_PAGES
 
-__all__ = ["CHOICES", "live_lessons", "live_steps", "live_texts"]
-
-# A choice that a page of Live does not have, because it always shows this.
-ALWAYS = {"inside_tab": "head", "mask_tab": "right", "heads_tab": "board", "steps_view": "greedy", "method": "greedy"}
-# The choices of live/choices.js; None allows every value.
-CHOICES: dict[str, frozenset[str] | None] = {
-    **dict.fromkeys(("checkpoint", "text", "view", "kind", "layer", "head", "query", "scaled", "intervention"), None),
-    **dict.fromkeys(("mask_kind", "sentence", "steps_kind", "step", "forced", "shuffle"), None),
-    **{f"batch_{language}_{i}": None for language in ("en", "de", "zh") for i in range(1, 5)},
-    "position_tab": frozenset({"matrix", "waves", "sentence"}),
-}
+__all__ = ["live_lessons", "live_steps", "live_texts"]
 
 
 def live_steps(lesson: Lesson, checkpoints: Collection[str]) -> tuple[Step, ...]:
@@ -39,13 +30,11 @@ def live_steps(lesson: Lesson, checkpoints: Collection[str]) -> tuple[Step, ...]
 
 def is_live(step: Step, checkpoints: Collection[str]) -> bool:
     def has(name: str, value: str) -> bool:
-        if name in ALWAYS:
-            return ALWAYS[name] == value
-        allowed = CHOICES.get(name, frozenset())
-        return allowed is None or value in allowed
+        choice = CHOICES.get(name, {})
+        return value == choice.get("always") or bool(re.fullmatch(choice.get("published", "(?!)"), value))
 
     return (
-        step.page in LIVE_PAGES
+        step.page in PUBLISHED_PAGES
         and step.choices.get("checkpoint", "") in checkpoints
         and all(has(name, value) for name, value in step.choices.items())
     )
@@ -81,7 +70,7 @@ def described(lesson: Lesson, step: Step) -> dict[str, object]:
     return {
         "name": step.name,
         "page": step.page,
-        "choices": {name: value for name, value in step.choices.items() if name not in ALWAYS},
+        "choices": {name: value for name, value in step.choices.items() if "always" not in CHOICES[name]},
         "answer": answer_form(step.answer),
         "parameters": dict(step.parameters),
         "figures": figures(lesson),

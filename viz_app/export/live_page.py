@@ -1,4 +1,4 @@
-"""The page of Headlight Live as HTML: its policy, its style sheet, its words, and all of it as one file.
+"""The page of Headlight Live: its HTML and policy, its script and style sheet in few characters, and its words.
 
 A site has checkpoints, and a report has recorded answers. Both are this page.
 """
@@ -7,16 +7,30 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from typing import Any, Literal
+
+import minify
 
 from model.files import finite
-from viz_app.components.bundle import COMPONENT_STYLES, LIVE, asset, modules
+from viz_app.components.bundle import (
+    COMPONENT_STYLES,
+    SAY,
+    asset,
+    exports_of,
+    imports_of,
+    joined,
+    marked_in,
+    modules,
+    text_of,
+)
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
+from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, shared_texts
 from viz_app.content.translation import N_
-from viz_app.export.site_scripts import INSTEAD, Form, minified, script_of, shared_names, texts_of
 
 __all__ = [
     "PageCode",
@@ -25,15 +39,40 @@ __all__ = [
     "data_block",
     "integrity",
     "lesson_style",
+    "numbered",
     "one_file",
     "page",
+    "script_of",
     "site_policy",
     "style",
 ]
 
+OWN = {"streamlit/bridge.js": "app/bridge.js"}  # the page around the components is another one than that of the app
+# A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
+IN_REPORT = {"app/answers.js": "app/recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
+Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
+# What takes the place of a module.
+INSTEAD: Mapping[Form, Mapping[str, str]] = {
+    "site": OWN,
+    "file": OWN,
+    "report": OWN | IN_REPORT,
+}
+# The colours have the names that Streamlit gives them in the app. In a page they have shorter ones.
+COLOURS = {
+    "--st-primary-color": "--p",
+    "--st-text-color": "--t",
+    "--st-background-color": "--b",
+    "--st-secondary-background-color": "--s",
+}
+FUNCTION = re.compile(
+    r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
+)
+# What a script takes from the browser, where it is no property and no part of a word.
+FOUND = re.compile(
+    r"(?<![\w.$])(?:(?:Math|Number|Object|Array|JSON)\.\w+|document(?=\.)|(?:String|Number|Float32Array|Uint8Array)(?=[.(]))"
+)
+REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
-REPORT = "report_texts.js"  # what only a report shows
-INLINED = "inlined.js"  # reads the checkpoints that one file holds
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
 # The pages show translators, translate with greedy search, and show no code.
 UNUSED = frozenset(
@@ -42,7 +81,6 @@ UNUSED = frozenset(
         "engine/inference/classify.js",
         "engine/decoding/beam.js",
         "engine/decoding/sampling.js",
-        "assets/code_listing.js",
     }
 )
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -51,8 +89,17 @@ SELECTOR_END = re.compile(r",(?![^(]*\))")
 AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
+# What a page holds of `live/shared.json`; see `live/app/shared.js`.
+PUBLISHED: Mapping[str, Any] = {
+    "limits": LIMITS,
+    "pages": {
+        name: {text: own.get(text, PAGES[name][text]) for text in ("title", "instruction")}
+        for name, own in PUBLISHED_PAGES.items()
+    },
+    "choices": {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}},
+}
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
-STYLES = (*COMPONENT_STYLES, "chips.css")
+STYLES = (*COMPONENT_STYLES, "ui/chips.css")
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; script-src {script}"
@@ -60,18 +107,18 @@ POLICY = (
 
 
 def page(policy: str, **parts: str) -> str:
-    """The HTML of the page, from the template `live/index.html`. No part can change another one."""
+    """The HTML of the page, from the template `live/app/index.html`. No part can change another one."""
     script, words = start_code()
     start = f"{data_block('start', compact(words))}\n<script>{script}</script>"
     named = {"policy": policy, "start": start, "without_script": without_script(), **parts}
-    template = (LIVE / "index.html").read_text(encoding="utf-8")
+    template = asset("app/index.html")
     return re.sub(r"\{(\w+)\}", lambda match: named[match[1]], template)
 
 
 @cache
 def start_code() -> tuple[str, Mapping[str, list[str]]]:
     """The script that says why a page cannot start, and its words, as in `PageCode`."""
-    scripts = modules("start.js")
+    scripts = modules("app/start.js")
     texts = texts_of(scripts)
     return script_of(scripts, texts), words_of(texts)
 
@@ -112,6 +159,14 @@ class PageCode:
     lessons: str
     words: Mapping[str, list[str]]
 
+    def shared(self) -> Mapping[str, object]:
+        """What the page shares with Python, with the number of each text in the place of the text."""
+        numbers = {text: number for number, text in enumerate(self.words[ENGLISH])}
+        pages = {
+            name: {part: numbers[text] for part, text in page.items()} for name, page in PUBLISHED["pages"].items()
+        }
+        return {**PUBLISHED, "pages": pages}
+
 
 def one_file(
     blocks: Mapping[str, str], *, about: str, form: Form, recurrent: bool = True, lessons: bool = False
@@ -136,7 +191,7 @@ def frame(form: Form, *, recurrent: bool, lessons: bool) -> tuple[str, str, str,
     script = code_of_page(form, recurrent=recurrent, lessons=lessons).script.replace("</", "<\\/")
     common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
     policy = common.format(style="'unsafe-inline'", script=f"'{integrity(script)}' '{integrity(start_code()[0])}'")
-    icon = "data:image/svg+xml;base64," + base64.b64encode(asset("icon.svg").encode()).decode()
+    icon = "data:image/svg+xml;base64," + base64.b64encode(asset("ui/icon.svg").encode()).decode()
     head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
 
@@ -159,25 +214,26 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
     """
-    left_out = {RECURRENT: not recurrent, "lessons.js": not lessons, REPORT: form != "report", INLINED: form == "site"}
+    left_out = {RECURRENT: not recurrent, LESSONS: not lessons or form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
-    scripts = modules("script.js", without=without, instead=INSTEAD[form])
+    scripts = modules("app/script.js", without=without, instead=INSTEAD[form])
     own = lessons and form == "site"  # the lessons are a script of their own
-    others = modules(LESSONS, without=without.union(scripts), instead=INSTEAD[form]) if own else {}
-    texts, shared = texts_of({**scripts, **others}), shared_names(others, scripts)
+    others = modules(LESSONS, without=(without - {LESSONS}).union(scripts), instead=INSTEAD[form]) if own else {}
+    texts = list(dict.fromkeys([*texts_of({**scripts, **others}), *shared_texts(PUBLISHED)]))
+    shared = shared_names(others, scripts)
     second = script_of(others, texts, exported=["Course"], given=shared, source="../app.js") if own else ""
     return PageCode(script=script_of(scripts, texts, exported=shared), lessons=second, words=words_of(texts))
 
 
 def lesson_style() -> str:
     """The style sheet of the lessons."""
-    return minified((LIVE / "course" / "course.css").read_text(encoding="utf-8"), "text/css")
+    return minified(asset("course/course.css"), "text/css")
 
 
 def style(script: str) -> str:
     """The style sheets of the components and of the page, without rules for classes that the script does not name."""
-    sheets = asset(*STYLES) + (LIVE / "live.css").read_text(encoding="utf-8")
-    named = set(NAMED.findall(script + (LIVE / "index.html").read_text(encoding="utf-8")))
+    sheets = asset(*STYLES) + asset("app/live.css")
+    named = set(NAMED.findall(script + asset("app/index.html")))
 
     def used(rule: re.Match[str]) -> str:
         selectors = [one for one in SELECTOR_END.split(rule[1]) if named.issuperset(CLASS.findall(one))]
@@ -185,3 +241,68 @@ def style(script: str) -> str:
         return f"{','.join(selectors)}{{{declarations}}}" if selectors else ""
 
     return minified(RULE.sub(used, CSS_COMMENT.sub("", sheets)), "text/css")
+
+
+def script_of(
+    scripts: Mapping[str, str],
+    texts: Sequence[str] = (),
+    *,
+    exported: Sequence[str] = (),
+    given: Sequence[str] = (),
+    source: str = "",
+) -> str:
+    """Modules as one minified script.
+
+    Args:
+        scripts: Path → text, as `modules` gives them.
+        texts: The texts to translate. Each one is its number in the script.
+        exported: The names of what the script exports, as a list.
+        given: The names of what another script exports in this order.
+        source: The address of that script.
+    """
+    code = joined({name: with_arrows(text) for name, text in scripts.items()}, given=given)
+    begin = f'import given from "{source}";\n' if given else ""
+    names = f"const [{', '.join(given)}] = given;\n" if given else ""
+    export, end = ("export default ", f"return [{', '.join(exported)}];\n") if exported else ("", "")
+    return minified(numbered(f"{begin}{export}(() => {{\n{with_variables(names + code + end)}}})();\n", texts))
+
+
+def shared_names(scripts: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
+    """What some modules import from modules of another script."""
+    imported = {one for text in scripts.values() for one in imports_of(text)}
+    return sorted(imported.intersection(one for text in others.values() for one in exports_of(text)))
+
+
+def with_arrows(text: str) -> str:
+    """A module in which each function is a constant at the beginning, which a minifier makes shorter."""
+    found = FUNCTION.findall(text)
+    arrows = (f"{export}const {name} = {kind}{given} => {body};\n" for export, kind, name, given, body in found)
+    return "".join([*arrows, FUNCTION.sub("", text)])
+
+
+def with_variables(script: str) -> str:
+    """A script in which what it repeats of the browser is a variable, to which a minifier can give a short name."""
+    repeated = [one for one, times in Counter(FOUND.findall(script)).items() if times >= REPEATED]
+    names = {one: f"{one.replace('.', '_')}_" for one in repeated}
+    source = {"document": "globalThis.document"}  # a worker has none
+    defined = (f"const {name} = {source.get(one, one)};\n" for one, name in names.items())
+    code = FOUND.sub(lambda match: names.get(match[0], match[0]), script)
+    return "".join([*defined, code])
+
+
+def minified(text: str, kind: str = "application/javascript") -> str:
+    """A script or a style sheet in as few characters as possible. Local variables and colours get short names."""
+    for name, short in COLOURS.items():
+        text = text.replace(name, short)
+    return minify.string(kind, text)
+
+
+def texts_of(scripts: Mapping[str, str]) -> list[str]:
+    """The English texts that scripts translate, without repetitions."""
+    return list(dict.fromkeys(text for script in scripts.values() for text in marked_in(script)))
+
+
+def numbered(script: str, texts: Sequence[str]) -> str:
+    """A script in which each text of a list is its number there."""
+    numbers = {text: number for number, text in enumerate(texts)}
+    return SAY.sub(lambda match: match[0].replace(match[1], str(numbers.get(text_of(match[1]), match[1]))), script)

@@ -3,23 +3,28 @@
 The file needs only what was recorded, so it works for every model. It asks no host for anything.
 """
 
+import base64
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
+import numpy as np
+from numpy.typing import NDArray
+
+from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
-from viz_app.components.encoding import Data
+from viz_app.components.encoding import Data, packed
 from viz_app.content.direction import isolated
-from viz_app.content.limits import LIMITS
 from viz_app.content.numbers import day
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, language, t
 from viz_app.export.live_page import code_of_page, compact, one_file
-from viz_app.export.recorded_run import heads_of, run_data
+from viz_app.session.choice_forms import write_forced
 
 __all__ = ["MAX_TOKENS", "Changed", "TooLongError", "report"]
 
@@ -82,7 +87,10 @@ def report(
         day=day(made),
         name=isolated(visible(name)),
     )
-    intervention, forced_code = changed.intervention.code() if changed else "", code_of(forced or {})
+    intervention, forced_code = (
+        changed.intervention.code() if changed else "",
+        write_forced(sorted((forced or {}).items())),
+    )
     opening = {
         "text": text,
         "second": second,
@@ -95,16 +103,11 @@ def report(
     site = {
         "checkpoints": [listed(translation, text, name)],
         "words": code_of_page("report").words,
-        "limits": dict(LIMITS),
+        "shared": code_of_page("report").shared(),
         "report": opening,
     }
     recorded = {"info": info(translation, sizes), "runs": runs_of(translation, changed, forced_code)}
     return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, form="report")
-
-
-def code_of(forced: Mapping[int, int]) -> str:
-    """Forced tokens as a link names them."""
-    return "-".join(f"{position}.{token}" for position, token in sorted(forced.items()))
 
 
 def listed(translation: Translation, text: str, name: str) -> Data:
@@ -115,7 +118,8 @@ def listed(translation: Translation, text: str, name: str) -> Data:
 def info(translation: Translation, sizes: Sizes | None) -> Data:
     """What the page knows of the model."""
     config = {size: getattr(sizes, size, None) for size in SIZES}
-    return {"config": config, "languages": list(translation.languages), "heads": heads_of(translation)}
+    heads = {kind: weights.shape[:2] for kind, weights in translation.maps.items()}  # layers, heads in a layer
+    return {"config": config, "languages": list(translation.languages), "heads": heads}
 
 
 def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) -> list[str]:
@@ -136,7 +140,54 @@ def runs_of(translation: Translation, changed: Changed | None, forced: str) -> D
     runs = {f"{forced} ": run_data(translation)}
     if changed:
         code = changed.intervention.code()
-        same = code_of({position: token.id for position, token in enumerate(translation.written)})
+        same = write_forced((position, token.id) for position, token in enumerate(translation.written))
         runs[f"{same} {code}"] = run_data(changed.rescored, maps=False)
         runs[f"{forced} {code}"] = run_data(changed.translation)
     return runs
+
+
+def run_data(translation: Translation, *, maps: bool = True) -> Data:
+    """A translation in the form of `Translation` in `live/engine/types.d.ts`. Every number is exact.
+
+    The tokens that the decoder read are the first one and those that it wrote, so only the first one is repeated.
+
+    Args:
+        translation: A translation, a continuation or a reading.
+        maps: Include its maps and masks.
+    """
+    return {
+        "text": translation.text,
+        "source": [token_data(token) for token in translation.source],
+        "start": token_data(translation.read[0]) if translation.read else None,
+        "written": [token_data(token) for token in translation.written],
+        "finished": translation.finished,
+        "dropped": translation.dropped,
+        "languages": list(translation.languages),
+        "given": translation.prompt_length,
+        "fixed_start": translation.first_token_fixed,
+        "maps": {kind: weights_data(weights) for kind, weights in translation.maps.items()} if maps else {},
+        "masks": {kind: mask_data(mask) for kind, mask in translation.masks.items()} if maps else {},
+    }
+
+
+def token_data(token: Token) -> Data:
+    data: dict[str, object] = {"text": token.text, "id": token.id, "word": token.word}
+    if token.unknown:
+        data["unknown"] = True
+    if token.part:
+        data["part"] = token.part
+    if token.candidates or not math.isnan(token.probability):  # of a written token
+        data |= {"probability": token.probability, "entropy": token.entropy}
+    if token.candidates:
+        data["candidates"] = [{"text": c.token, "probability": c.probability, "id": c.id} for c in token.candidates]
+    return data
+
+
+def weights_data(weights: NDArray[np.float32]) -> Data:
+    """Float32, (L, H, T, S). Half precision would change the last digits that the page shows."""
+    return {"shape": weights.shape, "data": packed(weights)}
+
+
+def mask_data(mask: NDArray[np.bool_]) -> Data:
+    """A byte for each cell, (L, T, S): 1 where the query may attend to the key."""
+    return {"shape": mask.shape, "data": base64.b64encode(mask.astype(np.uint8).tobytes()).decode("ascii")}

@@ -21,7 +21,7 @@ from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
-from viz_app.content.limits import LIMITS, MAX_SENTENCES
+from viz_app.content.limits import MAX_SENTENCES
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     code_of_page,
@@ -31,10 +31,10 @@ from viz_app.export.live_page import (
     lesson_style,
     one_file,
     page,
+    script_of,
     site_policy,
     style,
 )
-from viz_app.export.site_scripts import script_of
 
 __all__ = ["CHECKPOINT_FILES", "GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
@@ -161,7 +161,7 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         files[path := hashed(path, content)] = content
         return path
 
-    app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("icon.svg")), style(code.script)
+    app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("ui/icon.svg")), style(code.script)
     others = {
         language: add(f"words/{language}.json", compact(code.words[language]))
         for language in code.words
@@ -173,7 +173,7 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
             for one in checkpoints
         ],
         "words": {ENGLISH: code.words[ENGLISH], **others},
-        "limits": dict(LIMITS),
+        "shared": code.shared(),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language)) for language in code.words}
@@ -197,7 +197,7 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
 
 
 def hashed(path: str, content: bytes) -> str:
-    """A path with the hash of the contents in the name, as `live/files.js` reads it."""
+    """A path with the hash of the contents in the name, as `live/app/files.js` reads it."""
     file = PurePosixPath(path)
     return str(file.with_name(f"{file.stem}.{hashlib.sha256(content).hexdigest()[:16]}{file.suffix}"))
 
@@ -213,7 +213,7 @@ def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str
 def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
     """The list of all files, by which we know a site of ours, and the service worker, which keeps them."""
     listed = compact({"made_by": "headlight publish", "files": [*files, "index.html", "offline-worker.js"]}).encode()
-    worker = script_of(modules("offline-worker.js"))
+    worker = script_of(modules("app/offline-worker.js"))
     worker = worker.replace("{page}", hashed("index.html", html)).replace("{list}", hashed(MARK, listed))
     return {MARK: listed, "offline-worker.js": worker.encode()}
 
@@ -226,7 +226,7 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
     site: dict[str, object] = {
         "checkpoints": [one.listed(files=None, card=one.cards()) for one in checkpoints],
         "words": code.words,
-        "limits": dict(LIMITS),
+        "shared": code.shared(),
     }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}

@@ -19,7 +19,6 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
-from viz_app.components.attention_view import AttentionView, select_head, view
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.numbers import joined, sentences
@@ -32,6 +31,7 @@ from viz_app.figures.shared_axes import shared_axes
 from viz_app.figures.training import curves
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import head_analyses, loading, results
+from viz_app.services.attention_view import AttentionView, select_head, view
 from viz_app.services.comparison import Side, as_beside, tokens_of_left_side
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle

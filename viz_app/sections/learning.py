@@ -12,7 +12,6 @@ import streamlit as st
 from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
 from model.inference.run import Run
 from model.inference.translation import Translation
-from viz_app.components.attention_view import view
 from viz_app.components.elements.training_player import Snapshot, TrainingFilm, training_player
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
@@ -20,6 +19,7 @@ from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.scales import bound_of
 from viz_app.services import long_analyses
+from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import result_of
 from viz_app.session.choices import choose_by_index, settle

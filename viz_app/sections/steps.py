@@ -9,7 +9,6 @@ import streamlit as st
 
 from model.inference.run import Run
 from model.inference.translation import Translation
-from viz_app.components.attention_view import step_weights
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
@@ -19,6 +18,7 @@ from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, results
+from viz_app.services.attention_view import step_weights
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import search_picker

@@ -13,7 +13,6 @@ from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
 from model.inference.translation import Translation
-from viz_app.components.attention_view import view
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
@@ -25,6 +24,7 @@ from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
 from viz_app.server.training_jobs import EPOCHS, TRAININGS, Plan, Training
 from viz_app.services import listing, snapshots
+from viz_app.services.attention_view import view
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
 from viz_app.session.page_end import boundary

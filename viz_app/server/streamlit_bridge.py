@@ -2,7 +2,7 @@
 
 A new version of Streamlit may change any of it without notice. No other file of the app imports internals of
 Streamlit. `tests/viz_app/server/test_streamlit_bridge.py` has one test for each of them, which says what has changed
-and which function here to repair. The same for the page in the browser: `viz_app/components/assets/bridge.js`.
+and which function here to repair. The same for the page in the browser: `live/streamlit/bridge.js`.
 """
 
 import threading

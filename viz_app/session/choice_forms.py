@@ -1,17 +1,16 @@
 """How each choice is written in a link. Names and ids in links never change; labels may."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from model.config.kinds import KINDS
 from model.interventions import Intervention
 from viz_app.content.catalogues import offered_languages
-from viz_app.content.examples import BATCHES
+from viz_app.content.shared import CHOICES
 
-__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link"]
+__all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link", "write_forced"]
 
 MAX_IN_URL = 2_000  # characters of one choice in a URL; servers accept about 8,000 for a whole URL
 
@@ -47,7 +46,7 @@ def read_forced(text: str) -> tuple[tuple[int, int], ...] | None:
     return tuple((int(at), int(token)) for at, _, token in (part.partition(".") for part in text.split("-")))
 
 
-def write_forced(forced: tuple[tuple[int, int], ...]) -> str:
+def write_forced(forced: Iterable[tuple[int, int]]) -> str:
     return "-".join(f"{at}.{token}" for at, token in forced)
 
 
@@ -84,30 +83,18 @@ OLD_TABS = {
 TEXT, WHOLE_NUMBER, FRACTION = Form(str), Form(read_whole_number), Form(read_fraction)
 SWITCH = Form(read_switch, lambda value: str(value).lower())
 TAB = Form(lambda text: OLD_TABS.get(text, text))
-TABS = "position_tab mask_tab heads_tab checkpoint_tab inside_tab lessons_tab"
-NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
-    length width base shift shuffle sentence step new_tokens toy_longest toy_width toy_heads toy_layers"""
-FRACTIONS = "temperature top_p head_temperature painted_weight"
-SWITCHES = """norms scaled logarithmic merge hide_special same_words shares guess present station_code chat"""
-WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
-    review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
-    compare beside second_text giver second
-    pasted_kind stack beside_layer beside_head toy
-    trained_layer trained_head typed snapshot rival_label padding_side"""
-# Every choice that follows a visitor and stands in a link, by the key of its widget.
-FORMS: dict[str, Form] = {
-    **dict.fromkeys(WORDS.split(), TEXT),
-    **dict.fromkeys(TABS.split(), TAB),
-    **dict.fromkeys((f"pasted_{kind}_{part}" for kind in KINDS for part in ("layer", "head")), TEXT),
-    **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
-    **dict.fromkeys(NUMBERS.split(), WHOLE_NUMBER),
-    **dict.fromkeys(FRACTIONS.split(), FRACTION),
-    **dict.fromkeys(SWITCHES.split(), SWITCH),
-    "lang": Form(read_language),
+FORM_NAMES = {
+    "text": TEXT,  # of a lesson: an unknown step gets a sentence
+    "tab": TAB,
+    "number": WHOLE_NUMBER,
+    "fraction": FRACTION,
+    "switch": SWITCH,
+    "language": Form(read_language),
     "forced": Form(read_forced, write_forced),
     "intervention": Form(read_intervention, Intervention.code),
-    "lesson": TEXT,  # an unknown step gets a sentence
 }
+# Every choice that follows a visitor and stands in a link, by the key of its widget.
+FORMS: dict[str, Form] = {name: FORM_NAMES[choice["form"]] for name, choice in CHOICES.items()}
 
 
 def fits_into_a_link(text: str) -> bool:

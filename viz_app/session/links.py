@@ -7,6 +7,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from viz_app.content.plain import plain
+from viz_app.content.shared import PUBLISHED_PAGES
 from viz_app.content.translation import t
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
@@ -15,20 +16,9 @@ from viz_app.session.classes import CLASSES, FullClassError
 from viz_app.session.codes import CODES, Place
 from viz_app.session.own_checkpoints import own_checkpoints
 
-__all__ = ["LIVE_PAGES", "PARAMETER", "code_field", "has_codes", "link", "link_button", "wanted_place"]
+__all__ = ["PARAMETER", "code_field", "has_codes", "link", "link_button", "wanted_place"]
 
 PARAMETER = "code"  # of a link that is a code
-# See live/pages.js.
-LIVE_PAGES = (
-    "translate",
-    "steps",
-    "heads",
-    "inside",
-    "positions",
-    "masks",
-    "lessons",
-    "checkpoints",
-)
 
 
 def link_button(page: str) -> None:
@@ -53,7 +43,7 @@ def show_link(place: Place) -> None:
         st.warning(
             t("Only you can open {name}, because you uploaded or trained this checkpoint.", name=plain(str(name)))
         )
-    if place.page in LIVE_PAGES:
+    if place.page in PUBLISHED_PAGES:
         st.markdown(
             t(
                 "Headlight can also be published as a web page without a server. To open this view there, write this "

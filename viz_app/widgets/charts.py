@@ -35,7 +35,7 @@ def draw(
         alt: Text for a reader who cannot see the picture, without a full stop. The picture's summary is added.
         title: Title of the saved picture, if `alt` is too long for one.
         on_select: Called after a click on a point, before the page runs again.
-        fills: Fill the height of the window (`assets/streamlit.css`), with the figure's own height as the minimum.
+        fills: Fill the height of the window (`streamlit.css`), with the figure's own height as the minimum.
         wide: Keep the picture wider than a phone and let it scroll there.
     """
     set_picture_title(key, title or alt)

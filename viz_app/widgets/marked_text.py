@@ -18,7 +18,7 @@ from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
 __all__ = ["STYLE", "changed_text", "chips", "compared", "lang_attribute", "rows_of_chips", "sentence", "weighted_text"]
 
 MAX_SHARED = 30  # words of a shared beginning that are shown
-STYLE = f"<style>\n{asset('chips.css')}</style>"
+STYLE = f"<style>\n{asset('ui/chips.css')}</style>"
 ROWS = {"reads": N_("reads"), "writes": N_("writes")}
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app.content.translation import N_, t
+from viz_app.content import shared
+from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import StreamlitPage
 
 __all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of"]
@@ -28,46 +29,11 @@ class AppPage:
 
 
 HOME = "translate"  # the page of an address without a page name
+PAGES = {name: AppPage(name, page["title"], page["icon"], page["instruction"]) for name, page in shared.PAGES.items()}
 SECTIONS = {
-    N_("Course"): (
-        AppPage("start", N_("Start here"), "flag", N_("Learn six words, then open a page.")),
-        AppPage("lessons", N_("Lessons"), "menu_book", N_("Choose a lesson: it asks, and your own run answers.")),
-    ),
-    N_("Look"): (
-        AppPage("translate", N_("Translate"), "translate", N_("Type a sentence, and see what every head attends to.")),
-        AppPage(
-            "steps",
-            N_("Step by step"),
-            "footprint",
-            N_("Play the translation word by word; choose another word to use it instead."),
-        ),
-        AppPage("inside", N_("Inside"), "search", N_("Choose a token, and follow its numbers through the model.")),
-        AppPage(
-            "sentiment",
-            N_("Sentiment"),
-            "mood",
-            N_("Type a review; see where the model looks, and which words decide."),
-        ),
-    ),
-    N_("Take apart"): (
-        AppPage(
-            "positions", N_("Positional encoding"), "waves", N_("See how the model knows the position of each word.")
-        ),
-        AppPage(
-            "masks", N_("Masks"), "grid_on", N_("Type a few sentences, see which tokens are masked, then break a mask.")
-        ),
-        AppPage("heads", N_("Heads"), "toggle_on", N_("Choose a head to silence it, and see what changes.")),
-    ),
-    N_("Compare"): (
-        AppPage("compare", N_("Side by side"), "compare", N_("Choose what to compare, and see where the two differ.")),
-        AppPage("learning", N_("Watch it learn"), "school", N_("Press Play, and see attention take shape.")),
-        AppPage("training", N_("Train one here"), "model_training", N_("Choose a task, press Train, and watch.")),
-    ),
-    N_("Models"): (
-        AppPage("checkpoints", N_("Checkpoints"), "inventory_2", N_("Read a model's card, or open your own model.")),
-    ),
+    section: tuple(page for name, page in PAGES.items() if shared.PAGES[name]["section"] == section)
+    for section in dict.fromkeys(page["section"] for page in shared.PAGES.values())
 }
-PAGES = {page.name: page for pages in SECTIONS.values() for page in pages}
 
 
 def page_menu() -> StreamlitPage:

@@ -1,6 +1,6 @@
 """Presenter mode: the same page for the back row of a lecture hall, with larger type and nothing around it.
 
-The switch is in the sidebar, which the mode hides. `assets/shortcuts.js` lets the key `p` press it.
+The switch is in the sidebar, which the mode hides. `live/streamlit/keys.js` lets the key `p` press it.
 """
 
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from viz_app.components.bundle import ASSETS
-from viz_app.components.elements.switches import present_key
+from viz_app.components.bundle import LIVE
+from viz_app.components.page_parts import present_key
 from viz_app.content.translation import N_, t, tp
 from viz_app.session.choices import set_choice, settle
 
@@ -26,7 +26,7 @@ KEYS = (
     (N_("Tab, then arrow keys"), N_("move over the cells of a map, the heads of a board, the tokens of a drawing")),
     (N_("Enter, Space"), N_("choose the cell or the head")),
 )
-STYLE = ASSETS / "streamlit_presenting.css"
+STYLE = LIVE / "streamlit" / "streamlit_presenting.css"
 
 
 def presenting() -> bool:

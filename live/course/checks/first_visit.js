@@ -1,5 +1,5 @@
 // The tour of a first visit: five steps on Translate. Nothing is hidden, and nothing has to be answered.
-import { everyHead } from "../../head_effects.js";
+import { everyHead } from "../../pages/heads.js";
 import { largestAt, mapRows } from "../map_rows.js";
 import { verdict } from "../verdicts.js";
 

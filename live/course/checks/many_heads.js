@@ -1,7 +1,7 @@
 // Lesson 3: many heads. What each of them looks at, and which of them a sentence needs.
-import { inOrderOfHeads, noChanges, writeChanges } from "../../changes.js";
-import { chosenHead } from "../../chosen_head.js";
-import { asForced, everyHead, logProbability } from "../../head_effects.js";
+import { inOrderOfHeads, noChanges, writeChanges } from "../../app/link.js";
+import { chosenHead } from "../../controls/heads.js";
+import { asForced, everyHead, logProbability } from "../../pages/heads.js";
 import { allEffects, silencing } from "../effects.js";
 import { averageOf, largestAt, mapRows } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";

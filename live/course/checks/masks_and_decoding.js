@@ -1,7 +1,7 @@
 // Lesson 4: masks and decoding. What a mask excludes, and what a forced word changes.
 import { hookName, KINDS } from "../../engine/trace.js";
-import { maskOf } from "../../kinds.js";
-import { batchFields, chosenSentence, padded } from "../../padded_batch.js";
+import { maskOf } from "../../pictures/maps.js";
+import { batchFields, chosenSentence, padded } from "../../pages/masks.js";
 import { averageOf, largestDifference, mapRows, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 import { wordList } from "../words.js";

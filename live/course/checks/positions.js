@@ -1,6 +1,6 @@
 // Lesson 5: where is each word? The waves, and translations without positions.
-import { noChanges } from "../../changes.js";
-import { positionTable, wavelengths } from "../../position_table.js";
+import { noChanges } from "../../app/link.js";
+import { positionTable, wavelengths } from "../../pages/positions.js";
 import { largestAt, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 

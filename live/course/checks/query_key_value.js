@@ -1,9 +1,9 @@
 // Lesson 2: query, key, value. One row of a map by hand: products, the division, the softmax, the weighted sum.
-import { noChanges } from "../../changes.js";
+import { noChanges } from "../../app/link.js";
 import { largestIndices } from "../../engine/decoding/search.js";
 import { hookName, KINDS } from "../../engine/trace.js";
-import { everyHead } from "../../head_effects.js";
-import { chosenRow, derive, partsOf, ROW_STAGES } from "../../head_row.js";
+import { everyHead } from "../../pages/heads.js";
+import { chosenRow, derive, partsOf, ROW_STAGES } from "../../pages/inside.js";
 import { largestAt, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";
 
@@ -42,7 +42,7 @@ async function meanEntropies(situation) {
  * Only a Weight"), for each key. The model itself computes it: query i of the head gets the whole weight on key i, and
  * all other heads of the layer are silenced. What is then left of the output without any head is the bias.
  * @param {Situation} situation
- * @param {import("../../head_row.js").Row} row
+ * @param {import("../../pages/inside.js").Row} row
  */
 async function valueNorms({ session, info }, { kind, layer, head, keys, translation }) {
   const place = { kind, layer, head }, source = translation.source.map(({ id }) => id);

@@ -1,6 +1,6 @@
 // Lesson 7: what attention explains, and what it does not.
-import { noChanges, readChanges, writeChanges } from "../../changes.js";
-import { everyHead } from "../../head_effects.js";
+import { noChanges, readChanges, writeChanges } from "../../app/link.js";
+import { everyHead } from "../../pages/heads.js";
 import { allEffects } from "../effects.js";
 import { averageOf, mapRows, sumOf } from "../map_rows.js";
 import { chosen, estimated, verdict } from "../verdicts.js";

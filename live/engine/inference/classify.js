@@ -14,8 +14,7 @@ export function shortenedIds(ids, maxLength) {
 
 /**
  * @param {Pick<ClassifierCheckpoint, "model" | "config">} checkpoint @param {number[]} ids With the end token.
- * @param {{ edits?: Edits, record?: string[] }} [options]
- * @returns {Classification}
+ * @param {{ edits?: Edits, record?: string[] }} [options] @returns {Classification}
  */
 export function classifyIds({ model, config }, ids, { edits = {}, record = [] } = {}) {
   const trace = new Trace({ record: ["*.weights", ...record], edits });

@@ -2,14 +2,13 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tests.javascript.check import program
-from viz_app.components.bundle import ASSETS, COMMENT, exports_of, imports_of, joined, library, modules
+from viz_app.components.bundle import COMMENT, LIVE, exports_of, imports_of, joined, library, modules
 from viz_app.components.mounting import WAIT
-from viz_app.export.site_scripts import script_of
+from viz_app.export.live_page import script_of
 
 FIRST = """const LEFT = 1;
 
@@ -43,10 +42,9 @@ def ran(script: str, kind: str = "commonjs") -> str:
 
 
 def test_the_app_has_each_module_once_and_after_those_that_it_imports() -> None:
-    found = modules("assets/app.js")
-    assert {Path(path).name for path in found} == {path.name for path in ASSETS.glob("*.js")}, (
-        "a module is in no bundle"
-    )
+    found = modules("streamlit/app.js")
+    own = {path.relative_to(LIVE).as_posix() for room in ("ui", "streamlit") for path in (LIVE / room).glob("*.js")}
+    assert set(found) == own, "a module is in no bundle"
     exported: set[str] = set()
     for path, text in found.items():
         assert exported.issuperset(imports_of(text)), path
@@ -79,7 +77,8 @@ def test_two_exports_of_one_name_are_refused() -> None:
 def test_only_the_bridge_and_two_style_sheets_name_elements_of_streamlit_and_plotly() -> None:
     known = {"bridge.js", "streamlit.css", "streamlit_presenting.css"}
     private = re.compile(r"data-testid|\.st[A-Z]\w+|js-plotly-plot|main-svg|nsewdrag|_full(Layout|Data)|replaceState")
-    names = {path.name for path in ASSETS.glob("*.*s*") if private.search(path.read_text(encoding="utf-8"))}
+    files = (path for room in ("ui", "streamlit") for path in (LIVE / room).glob("*.*s*"))
+    names = {path.name for path in files if private.search(path.read_text(encoding="utf-8"))}
     assert names == known
 
 

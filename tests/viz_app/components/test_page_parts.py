@@ -18,18 +18,7 @@ EVERYWHERE = {"save_pictures", "words"}
 def test_all_that_a_page_does_not_show_is_two_components(open_app: OpenApp, page: str, own: set[str]) -> None:
     app = open_app(page, checkpoint=NAME, text=TEXT)
     assert set(component_data(app, "page_parts")) == EVERYWHERE | own
-    keys = {
-        "touch",
-        "shortcuts",
-        "chart_keys",
-        "menu_roles",
-        "kept_theme",
-        "connection",
-        "page_language",
-        "tooltips",
-        "words",
-    }
-    assert set(component_data(app, "page_keys")) == keys
+    assert set(component_data(app, "page_keys")) == {"language", "words"}
     names = [one.proto.component_name for one in app.sidebar.get("bidi_component")]
     assert sorted(names) == ["headlight_page_keys", "headlight_page_parts", "headlight_present_key"]
 

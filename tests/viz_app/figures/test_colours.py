@@ -11,12 +11,12 @@ import numpy as np
 from tests.conftest import ROOT
 from viz_app.figures.colours import DARK, LIGHT, LINES, MASKED, ink, palette, translucent
 
-ASSETS = ROOT / "viz_app" / "components" / "assets"
+LIVE = ROOT / "live"
 SOURCE = ROOT / "viz_app" / "figures" / "colours.py"
-SCALES = ASSETS / "colours.js"  # it has a test of its own
+SCALES = LIVE / "ui" / "numbers.js"  # it has a test of its own
 FILES = [
-    *(p for p in sorted((ROOT / "viz_app").rglob("*")) if p.suffix in (".py", ".js", ".css") and p != SCALES),
-    *(path for path in sorted((ROOT / "live").rglob("*")) if path.suffix in (".js", ".css")),
+    *sorted((ROOT / "viz_app").rglob("*.py")),
+    *(path for path in sorted(LIVE.rglob("*")) if path.suffix in (".js", ".css") and path != SCALES),
     ROOT / "streamlit_app.py",
     ROOT / ".streamlit" / "config.toml",
 ]
@@ -64,9 +64,9 @@ def test_streamlit_has_the_same_themes() -> None:
 def test_a_published_page_and_a_saved_picture_have_the_themes_of_the_app() -> None:
     light, dark = (
         re.findall(r"--st-([\w-]+)-color: (#\w+);", part)
-        for part in (ROOT / "live" / "live.css").read_text().split("@media screen and (prefers-color-scheme: dark)")
+        for part in (LIVE / "app" / "live.css").read_text().split("@media screen and (prefers-color-scheme: dark)")
     )
-    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (ASSETS / "standalone_svg.js").read_text())
+    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (LIVE / "ui" / "saving.js").read_text())
     names = {"text": "text", "background": "page", "secondary-background": "panel", "primary": "primary"}
     assert {names[name]: colour for name, colour in light} == asdict(LIGHT)
     assert {names[name]: colour for name, colour in dark} == asdict(DARK)

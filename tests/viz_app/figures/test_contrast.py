@@ -50,7 +50,7 @@ def test_the_figures_use_legible_ink() -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_text_under_the_pointer_is_legible(theme: Theme) -> None:
     text, page = rgb(theme.text), rgb(theme.page)
-    # word_lines.js fills a chip with 15 to 55 % of the accent. An active head has 35 % of the primary colour.
+    # live/ui/lines.js fills a chip with 15 to 55 % of the accent. An active head has 35 % of the primary colour.
     shades = [(rgb(ACCENT), share) for share in (0.15, 0.22, 0.55)]
     shades += [(rgb(theme.primary), share) for share in (0.28, 0.35)]
     for front, share in shades:
@@ -61,7 +61,7 @@ def test_text_under_the_pointer_is_legible(theme: Theme) -> None:
 def test_lines_between_words_stand_out_in_both_themes() -> None:
     inks = re.search(r"\.hl-looks line\{stroke:(#\w+);stroke:light-dark\((#\w+),(#\w+)\)", STYLE)
     opacity = re.search(
-        r'"stroke-opacity": \(([\d.]+) \+', (ROOT / "viz_app" / "components" / "assets" / "word_lines.js").read_text()
+        r'"stroke-opacity": \(([\d.]+) \+ [\d.]+ \* weight', (ROOT / "live" / "ui" / "lines.js").read_text()
     )
     assert inks
     assert opacity
@@ -73,7 +73,7 @@ def test_lines_between_words_stand_out_in_both_themes() -> None:
 
 
 def test_a_primary_button_is_legible() -> None:
-    style = (ROOT / "viz_app" / "components" / "assets" / "streamlit.css").read_text(encoding="utf-8")
+    style = (ROOT / "live" / "streamlit" / "streamlit.css").read_text(encoding="utf-8")
     rules = re.findall(
         r'button\[kind\^="primary"\][^{]*\{ background: (#[0-9a-f]{6});[^}]* color: (#[0-9a-f]{6});', style
     )

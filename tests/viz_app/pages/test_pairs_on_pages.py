@@ -16,10 +16,10 @@ from model.inference.translate import translate
 from model.text.pair import TextPair
 from tests.pair_folders import make_pair_folder
 from tests.viz_app.conftest import charts, component_data, head_map, html, in_url
-from viz_app.components.attention_view import view
 from viz_app.export.bertviz_frame import PARAMETERS, document
 from viz_app.export.report import report
 from viz_app.server.server_state import MAX_CHARACTERS, cut
+from viz_app.services.attention_view import view
 from viz_app.session.choices import Choices
 
 FIRST, SECOND = "The cat sat.", "A dog is <mask>."

@@ -45,7 +45,7 @@ def shade(html: str) -> tuple[Colour, float]:
 
 
 def opacity(selector: str) -> float:
-    rule = re.search(re.escape(selector) + r"\s*\{([^}]*)\}", STYLE + asset("streamlit.css"))
+    rule = re.search(re.escape(selector) + r"\s*\{([^}]*)\}", STYLE + asset("streamlit/streamlit.css"))
     assert rule, selector
     found = re.search(r"opacity:\s*([\d.]+)", rule[1])
     return float(found[1]) if found else 1.0

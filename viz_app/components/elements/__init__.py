@@ -1,4 +1,4 @@
-"""Interactive pictures: web components of our own, each a file of JavaScript in `assets/`.
+"""Interactive pictures: web components of our own, each in the file of `live/ui/` with the same name.
 
 They are part of the page, without a frame, and use no other host. They are built once and then updated. Each file here
 makes the data of its components and mounts them. Their colours are those of the figures.

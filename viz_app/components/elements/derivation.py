@@ -42,7 +42,7 @@ def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt
         "alt": alt,
         "title": title,
     }
-    component("derivation")(key=key, data=data)
+    component("derivation", "ui/derivation", key=key, data=data)
 
 
 def step_data(step: Step) -> Data:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import asdict
 
-import streamlit as st
-
 from model.inference.search_tree import SearchTree
 from viz_app.components.mounting import component
 from viz_app.content.translation import t
@@ -15,9 +13,11 @@ __all__ = ["architecture_map", "beam_tree"]
 
 def beam_tree(tree: SearchTree, *, lang: str, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
     """Draw a beam search: kept, pruned and ended hypotheses with their scores; `on_pick` gets the number of a node."""
-    component("beam_tree")(
+    component(
+        "beam_tree",
+        "ui/diagrams",
         key=key,
-        on_pick_change=lambda: on_pick(int(st.session_state[key]["pick"])),
+        pick=lambda node: on_pick(int(node)),
         data={"nodes": [asdict(node) for node in tree.nodes], "lang": lang, "alt": alt},
     )
 
@@ -34,13 +34,12 @@ def architecture_map(
         key: Of the component.
         on_open: Called with the stack and the layer that were clicked.
     """
-
-    def opened() -> None:
-        clicked = st.session_state[key]["open"]
-        on_open(str(clicked["stack"]), int(clicked["layer"]))
-
     shown = t("encoder, layer {n}", n=layer + 1) if stack == "encoder" else t("decoder, layer {n}", n=layer + 1)
     alt = t("The layers of the model. Shown below: {layer}", layer=shown)
-    component("architecture")(
-        key=key, on_open_change=opened, data={**asdict(drawing), "stack": stack, "layer": layer, "alt": alt}
+    component(
+        "architecture",
+        "ui/diagrams",
+        key=key,
+        open=lambda clicked: on_open(str(clicked["stack"]), int(clicked["layer"])),
+        data={**asdict(drawing), "stack": stack, "layer": layer, "alt": alt},
     )

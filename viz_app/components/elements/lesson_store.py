@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import streamlit as st
-
 from viz_app.components.mounting import component
 
 __all__ = ["lesson_store"]
@@ -39,12 +37,14 @@ def lesson_store(
         on_tour: Called when the visitor begins the tour.
         on_pointed: Called with the name of the step when the visitor has pointed at its part. It may be anything.
     """
-    component("lesson_store")(
+    component(
+        "lesson_store",
+        "ui/lesson_store",
         key=key,
-        on_stored_change=lambda: on_stored(st.session_state[key]["stored"]),
-        on_before_change=lambda: on_before(st.session_state[key]["before"]),
-        on_tour_change=on_tour,
-        on_pointed_change=lambda: on_pointed(st.session_state[key]["pointed"]),
+        stored=on_stored,
+        before=on_before,
+        tour=lambda _: on_tour(),
+        pointed=on_pointed,
         data={
             "session": session,
             "changes": [list(change) for change in changes],

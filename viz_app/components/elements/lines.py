@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from viz_app.components.encoding import Data, labels_of, packed
 from viz_app.components.mounting import component
+from viz_app.components.page_parts import give
 from viz_app.content.translation import t
 from viz_app.figures.style import Axes
 
-__all__ = ["AttentionLines", "attention_lines", "word_lines_data"]
+__all__ = ["AttentionLines", "attention_lines", "draw_word_lines"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class AttentionLines:
         return t("{layer}, head {head}", layer=self.rows[row], head=column + 1)
 
     def data(self) -> Data:
-        """The data of `attention_lines.js`."""
+        """The data of `live/ui/lines.js`."""
         count, columns = self.maps.shape[0] * self.maps.shape[1], self.maps.shape[1]
         many = columns > 1
         places = [divmod(i, columns) for i in range(count)]
@@ -54,36 +55,32 @@ class AttentionLines:
 
 def attention_lines(lines: AttentionLines, *, key: str) -> None:
     """Draw maps as lines from queries (left) to keys (right)."""
-    component("attention_lines")(key=key, data=lines.data())
+    component("attention_lines", "ui/lines", key=key, data=lines.data())
 
 
-def word_lines_data(weights: NDArray[np.float32], kind: str, *, title: str, given: int, in_map: bool) -> Data:
-    """The weights of a map (T, S), and the chips of its rows and columns.
+def draw_word_lines(weights: NDArray[np.float32], kind: str, *, title: str, given: int, in_map: bool) -> None:
+    """Draw lines between the chips of `rows_of_chips`, and highlight what the visitor points at.
 
     Args:
-        weights: Of one head, or the mean of several.
+        weights: (T, S), of one head, or the mean of several.
         kind: One of `KINDS`.
         title: Of a saved picture of the chips and lines.
         given: Tokens of a prompt, whose chips are among those that are read.
         in_map: The large map on the page has exactly these rows and columns.
     """
-    queries, keys = weights.shape
     # The position that writes a token is the query of its row. As a key, a position is the token that it has read.
-    writes = {"row": "writes", "from": -given}
-    rows = {
-        "cross": (writes, {"row": "reads", "from": 0}),
-        "encoder": ({"row": "reads", "from": 0},) * 2,
-        "decoder": (writes, {"row": "writes", "from": -given - 1}),
-    }
-    query, key = rows[kind]
-    return {
+    reads, writes, written_before = ("reads", 0), ("writes", -given), ("writes", -given - 1)
+    rows = {"cross": (writes, reads), "encoder": (reads, reads), "decoder": (writes, written_before)}
+    (query_row, query_from), (key_row, key_from) = rows[kind]
+    data = {
         "title": title,
         "weights": packed(weights),
-        "queries": queries,
-        "keys": keys,
-        "query_row": query["row"],
-        "query_from": query["from"],
-        "key_row": key["row"],
-        "key_from": key["from"],
+        "queries": weights.shape[0],
+        "keys": weights.shape[1],
+        "query_row": query_row,
+        "query_from": query_from,
+        "key_row": key_row,
+        "key_from": key_from,
         "in_map": in_map,
     }
+    give("word_lines", data)

@@ -1,10 +1,10 @@
 """Attention as maps: one large map, and the grid of all heads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from viz_app.components.encoding import Data, labels_of, levels, masked_out, packed
@@ -42,7 +42,7 @@ class LargeMap:
     alt: str
 
     def data(self) -> Data:
-        """The data of `attention_map.js`; see `masked_out`."""
+        """The data of `live/ui/maps.js`; see `masked_out`."""
         largest, logarithmic = self.colours.largest, self.colours.logarithmic
         return {
             **labels_of(self.axes),
@@ -68,7 +68,7 @@ class HeadGrid:
     alt: str
 
     def data(self) -> Data:
-        """The data of `head_grid.js`."""
+        """The data of `live/ui/maps.js`."""
         tiles = pooled(self.maps, MAX_TILE)  # (L, H, t, s)
         layers, heads, rows, columns = tiles.shape
         masked = np.broadcast_to(pooled(self.allowed[:, None].astype(np.float32), MAX_TILE) == 0, tiles.shape)
@@ -88,19 +88,14 @@ class HeadGrid:
 
 def attention_map(large: LargeMap, *, key: str) -> None:
     """Draw one map large; the browser draws it faster than a chart."""
-    component("attention_map")(key=key, data=large.data())
+    component("attention_map", "ui/maps", key=key, data=large.data())
 
 
 def head_grid(grid: HeadGrid, *, key: str, on_open: OpenHead) -> None:
     """Draw all layers and heads small; each is a button."""
-    component("head_grid")(key=key, on_open_change=opening(key, on_open), data=grid.data())
+    component("head_grid", "ui/maps", key=key, open=opening(on_open), data=grid.data())
 
 
-def opening(key: str, on_open: OpenHead) -> Callable[[], None]:
-    """The callback of a component in which the visitor chooses a head."""
-
-    def opened() -> None:
-        clicked = st.session_state[key]["open"]
-        on_open(int(clicked["layer"]), int(clicked["head"]))
-
-    return opened
+def opening(on_open: OpenHead) -> Callable[[Mapping[str, Any]], None]:
+    """What to do with the head that a component reports."""
+    return lambda head: on_open(int(head["layer"]), int(head["head"]))

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
@@ -38,21 +36,18 @@ def stepper(
         step: The step that is shown at first, counted from 0; else the first step that the model chose.
         guess: Words and candidates are hidden until the visitor asks for them.
     """
-
-    def forced() -> None:
-        chosen = st.session_state[key]["force"]
-        on_force(int(chosen["position"]), int(chosen["id"]))
-
-    component("stepper")(
+    component(
+        "stepper",
+        "ui/stepper",
         key=key,
-        on_force_change=forced,
-        on_step_change=lambda: on_step(int(st.session_state[key]["step"])),
+        force=lambda chosen: on_force(int(chosen["position"]), int(chosen["id"])),
+        step=lambda position: on_step(int(position)),
         data=stepper_data(translation, kind=kind, step=step, guess=guess),
     )
 
 
 def stepper_data(translation: Translation, *, kind: str, step: int | None, guess: bool) -> Data:
-    """The data of `stepper.js`; for the arguments see `stepper`."""
+    """The data of `live/ui/stepper.js`; for the arguments see `stepper`."""
     maps = translation.maps[kind]
     source = translation.source or translation.read[: translation.prompt_length + 1]
     note = t(PROMPT_TOKEN) if translation.prompt_length else t(START_TOKEN, token=translation.written[0].text)

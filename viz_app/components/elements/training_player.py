@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
@@ -41,7 +40,7 @@ class TrainingFilm:
     shown: int  # the snapshot that is shown at first, counted from 0
 
     def data(self) -> Data:
-        """The data of `training_player.js`."""
+        """The data of `live/ui/training_player.js`."""
         (layer, head), maps = self.chosen, self.snapshots[-1].maps
         large = [masked_out(one.maps[layer, head], self.allowed[layer]) for one in self.snapshots]
         return {
@@ -76,9 +75,11 @@ def training_player(film: TrainingFilm, *, key: str, on_open: OpenHead, on_snaps
         on_open: Called with the layer and the head that were chosen.
         on_snapshot: Called with the number of the snapshot at which the visitor stays, counted from 0.
     """
-    component("training_player")(
+    component(
+        "training_player",
+        "ui/training_player",
         key=key,
-        on_open_change=opening(key, on_open),
-        on_snapshot_change=lambda: on_snapshot(int(st.session_state[key]["snapshot"])),
+        open=opening(on_open),
+        snapshot=lambda number: on_snapshot(int(number)),
         data=film.data(),
     )

@@ -17,7 +17,7 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text
-from viz_app.components.elements.switches import HeadFace, head_switches
+from viz_app.components.elements.head_switches import HeadFace, head_switches
 from viz_app.components.page_parts import announce
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible

@@ -16,13 +16,13 @@ from model.inference.run import Run
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.text.pair import Text, texts_of
-from viz_app.components.attention_view import view
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.attention import clickable_map
 from viz_app.sections.sentiment import ask_for_review
 from viz_app.services import loading
+from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle_number
 from viz_app.session.page_end import end_page

@@ -14,7 +14,6 @@ from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.padded_pass import Side
-from viz_app.components.attention_view import ONE_TEXT
 from viz_app.content.examples import batch_examples
 from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
@@ -25,6 +24,7 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
+from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.charts import draw

@@ -13,18 +13,8 @@ from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.run import Run
 from model.inference.translation import Translation
-from viz_app.components.attention_view import (
-    AttentionView,
-    ChosenMap,
-    chosen_map,
-    select_head,
-    view,
-    with_rollout,
-    with_value_norms,
-)
-from viz_app.components.elements.lines import AttentionLines, attention_lines
+from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
-from viz_app.components.page_parts import draw_word_lines
 from viz_app.content.limits import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence, plain
@@ -35,6 +25,15 @@ from viz_app.figures.scales import bound_of
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
 from viz_app.services import analyses, head_analyses, loading, results
+from viz_app.services.attention_view import (
+    AttentionView,
+    ChosenMap,
+    chosen_map,
+    select_head,
+    view,
+    with_rollout,
+    with_value_norms,
+)
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, switched
 from viz_app.widgets.charts import numbers

@@ -1,0 +1,490 @@
+// Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
+// page that the link names. A page draws itself from the choices; when one changes, it draws again.
+import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
+import { N_ } from "../engine/errors.js";
+import { cleaningChanges } from "../engine/text/cleaning.js";
+import { Course } from "../course/course.js";
+import { namesOfPage, PAGES } from "../pages/pages.js";
+import { announce, draw, el, find } from "../ui/dom.js";
+import { tooltips } from "../ui/page_events.js";
+import { savePictures } from "../ui/saving.js";
+import { say, useWords } from "../ui/words.js";
+import { contentOf, missing, offerOffline, renew } from "./held.js";
+import { isChosen, linkNote, readForced, readLink, writeAddress } from "./link.js";
+import { Session } from "./session.js";
+import { SHARED } from "./shared.js";
+
+const LONGEST = 1000; // characters of a sentence
+const NO_EXAMPLE = "-"; // an option without a value would get that of its label
+// language → its letters, as in model/inference/confidence.py
+const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]);
+const SENTENCE = /^(text|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
+const RECORDED = N_(
+  "This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."
+);
+const PATIENCE = 500; // milliseconds until a page shows that the model is writing
+
+/** @type {(text: string) => [string, string]} An option of a list: its value and its label. */
+const twice = (text) => [text, text];
+
+class OutOfDate extends Error {}
+
+export class App {
+  /**
+   * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
+   *   report?: Report }} site
+   */
+  constructor(site) {
+    this.site = site;
+    useWords(/** @type {any} */ (site.words.en));
+    Object.assign(SHARED, site.shared);
+    this.session = new Session();
+    this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
+    this.page = "";
+    /** @type {Choices} */
+    this.choices = {};
+    /**
+     * @type {string[] | null} What the link asks for and this site does not have; null after a choice of the visitor.
+     */
+    this.unknown = null;
+    /** @type {string | null} What the visitor types. */
+    this.draft = null;
+    /** @type {{ table?: boolean }} Whether the table of the page is open. */
+    this.opened = {};
+    this.run = 0;
+    /** @type {any} The open checkpoint. */
+    this.info = null;
+    this.language = "en";
+    /** @type {Course | null} From the first lesson on. */
+    this.course = null;
+    this.redraw = () => { void this.show(); };
+    this.since = 0; // when the latest drawing began
+    this.session.onStep = (step) => this.drawStep(step);
+  }
+
+  start() {
+    this.follow();
+    addEventListener("hashchange", () => this.follow());
+    tooltips();
+  }
+
+  /** Read the link, and draw its page. */
+  follow() {
+    const { report } = this.site, { page, choices, unknown } = readLink(location.hash || (report?.link ?? ""), this);
+    this.choices = { ...choices, ...report?.chosen };
+    [this.unknown, this.draft] = [report ? null : unknown, null];
+    this.session.stopMeasuring();
+    if (page !== this.page) this.leave(page);
+    void this.show();
+  }
+
+  /** @param {string} page */
+  leave(page) {
+    unmount(this.main);
+    [this.page, this.opened, this.draft] = [page, {}, null];
+    this.main.replaceChildren();
+    scrollTo(0, 0);
+  }
+
+  /**
+   * Choose something. The link and the page follow.
+   * @param {Record<string, string>} choices
+   * @param {{ page?: string, how?: "pushState" | "replaceState" }} [options] How the address is kept: so that Back
+   *   leads to the one before, such as the one with the sentence before, or in its place.
+   */
+  change(choices, { page = this.page, how } = {}) {
+    const before = this.choices, isNew = page !== this.page || Object.keys(choices).some((name) => SENTENCE.test(name));
+    this.unknown = null;
+    this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
+    if ("text" in choices || "checkpoint" in choices)
+      for (const name of ["forced", "step", "query", "window_row", "window_column"])
+        if (!(name in choices)) delete this.choices[name];
+    const address = this.linkTo(page);
+    keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address);
+    if (page !== this.page) this.leave(page);
+    if ("text" in choices) {
+      this.session.cancel();
+      this.draft = null;
+    }
+    this.session.stopMeasuring();
+    void this.show();
+  }
+
+  /** What a control calls with the value that the visitor chooses. @param {string} name Of the choice. */
+  set(name) {
+    return (/** @type {string | number | boolean} */ value) => this.change({ [name]: String(value) });
+  }
+
+  /** The names of the pages. */
+  get pages() {
+    const { report, course } = this.site;
+    return report?.pages ?? Object.keys(SHARED.pages).filter((name) => name !== "lessons" || course);
+  }
+
+  /** Whether the page only shows recorded answers. */
+  get isReport() {
+    return Boolean(this.site.report);
+  }
+
+  /** @returns {Site} */
+  get listed() {
+    return this.listedAs(this.choices.checkpoint);
+  }
+
+  /** @param {string} wanted @returns {Site} */
+  listedAs(wanted) {
+    const { checkpoints } = this.site;
+    return checkpoints.find(({ name }) => name === wanted) ?? checkpoints[0];
+  }
+
+  /** Choose a checkpoint. A sentence stays where the model reads its language. @param {string} checkpoint */
+  choose(checkpoint) {
+    const isSame = this.listedAs(checkpoint).languages[0] === this.listed.languages[0];
+    this.change({ checkpoint, text: isSame ? this.choices.text ?? "" : "", layer: "", intervention: "" });
+  }
+
+  /**
+   * The link to a page with everything that it depends on, so that the app shows the same: also the checkpoint and the
+   * text, whose defaults may differ.
+   * @param {string} page
+   */
+  linkTo(page) {
+    const text = PAGES[page].asksForText === false || this.isReport ? "" : this.textOf(page);
+    return writeAddress(page, { checkpoint: this.listed.name, text, ...this.choices });
+  }
+
+  /** The sentence of the page. */
+  get text() {
+    return this.textOf(this.page);
+  }
+
+  /** @param {string} page */
+  textOf(page) {
+    return this.site.report?.text ?? firstOf(
+      this.choices.text ?? (PAGES[page].opening?.(this.listed) || this.listed.examples[0]), LONGEST
+    );
+  }
+
+  /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
+  translate({ record } = {}) {
+    return this.session.translate(this.text, { forced: this.forced, record });
+  }
+
+  /** The forced words that this model has. */
+  get forced() {
+    const { max_length: length, target_vocab_size: size } = this.info.config;
+    return new Map([...readForced(this.choices.forced ?? "")].filter(
+      ([at, id]) => this.isReport || (at < length && id < size)
+    ));
+  }
+
+  /**
+   * Wait for a result; if the page has changed meanwhile, the work that waits ends.
+   * @template T @param {T | Promise<T>} work @returns {Promise<T>}
+   */
+  async ifCurrent(work) {
+    const run = this.run;
+    const value = await work;
+    if (run !== this.run) throw new OutOfDate();
+    return value;
+  }
+
+  async show() {
+    const run = ++this.run;
+    this.since = performance.now();
+    try {
+      await this.useWords();
+      await this.ifCurrent(this.followLesson());
+      await this.open();
+      this.drawFrame();
+      await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
+      this.finish();
+      await this.ifCurrent(this.course?.judge());
+    } catch (error) {
+      if (run === this.run && /** @type {any} */ (error)?.code !== "cancelled") this.fail(error);
+    }
+  }
+
+  async useWords() {
+    const wanted = this.choices.lang ?? navigator.language.slice(0, 2);
+    const code = Object.hasOwn(this.site.words, wanted) ? wanted : "en";
+    if (code === this.language) return;
+    useWords(await this.ifCurrent(contentOf(this.site.words[code])));
+    this.language = code;
+    document.documentElement.lang = code;
+  }
+
+  /** Open the lesson of the link. */
+  async followLesson() {
+    const { course } = this.site;
+    if (!course || !(this.course || this.choices.lesson || this.page === "lessons")) return;
+    // One file holds the code of the lessons. In a folder it is a script of its own, loaded with the first lesson.
+    const Loaded = Course ?? (await import(`./${course.script}`).catch(() => missing(course.script))).default[0];
+    this.course ??= new Loaded(this);
+    await this.course.follow();
+  }
+
+  async open() {
+    const { session, listed, run } = this;
+    this.info = session.name === listed.name ? session.info : null; // an earlier run may have opened it
+    if (this.info) return;
+    this.drawFrame();
+    const report = () => { if (run === this.run) this.drawProgress(session.progress); };
+    const opened = session.open(listed, report);
+    report();
+    this.info = await this.ifCurrent(opened);
+    void offerOffline();
+  }
+
+  /** The place of the page, empty at first. @returns {Element} */
+  place() {
+    return /** @type {Element} */ (this.main.querySelector(".page"));
+  }
+
+  drawProgress({ bytes, total }) {
+    draw(this.place(), [el("div", { class: "opening" }, [
+      el("p", {}, say("Opening {name} …", { name: this.listed.name })),
+      el("progress", {
+        "aria-label": say("Opening the checkpoint"), ...(total && { max: total, value: Math.min(bytes, total) }),
+      }),
+    ])]);
+  }
+
+  drawFrame() {
+    drawMenu(this);
+    const { title, instruction } = namesOfPage(this.page);
+    const withText = (this.course?.hidden ?? PAGES[this.page]).asksForText !== false;
+    document.title = `${title} · Headlight`;
+    draw(this.main, [
+      this.course?.strip() ?? el("div", { class: "title" }, [
+        el("h1", { tabindex: -1 }, title),
+        el("span", {}, this.isReport ? say(RECORDED) : instruction),
+      ]),
+      withText && !this.isReport ? this.textField() : el("div", { class: "nothing" }, []),
+      ...this.shownTexts(withText).map((text) => el("p", { class: `recorded${this.isReport ? "" : " printed"}` }, [
+        el("span", {}, this.isReport ? "" : `${this.listed.name} `),
+        el("bdi", { lang: this.listed.languages[0] || false }, text),
+      ])),
+      el("div", { class: "empty" }, [...this.frameNotes(withText), ...this.textNotes()]),
+      el("div", { class: "page" }),
+      place("save", "hidden"),
+      el("div", { class: "working", "aria-live": "off" }),
+      el("div", { class: "below" }, aboutOf(this)),
+    ]);
+    this.course?.fill();
+  }
+
+  /** What is not finite in the model, and what is changed in the text before the model reads it. */
+  textNotes() {
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const broken = this.info?.notFinite ?? [], notes = [];
+    if (broken.length)
+      notes.push(say(
+        "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
+        { tensors: broken.join(", ") }
+      ));
+    if (changes.length)
+      notes.push(say(
+        "The model reads a cleaned text: {changes}.",
+        { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }
+      ));
+    return notes.map((note) => el("p", { class: "note" }, note));
+  }
+
+  /**
+   * Show what the model has written so far, if that takes long.
+   * @param {Progress | null} step null: it has finished.
+   */
+  drawStep(step) {
+    const place = this.main.querySelector(".working");
+    if (!place || (step && performance.now() - this.since < PATIENCE)) return;
+    draw(place, step ? [
+      el("span", {}, say("Token {n} of at most {most}", { n: step.position + 1, most: step.most })),
+      el("bdi", { lang: this.listed.languages[1] }, `…${(step.text ?? "").slice(-60)}`),
+    ] : []);
+  }
+
+  textField() {
+    const { listed } = this, name = languageName(listed.languages[0], this.language);
+    const take = ({ target }) => {
+      const text = target.value.trim(), sentence = say("Type a sentence above, or choose an example.");
+      if (text) return this.change({ text });
+      draw(find(this.main, ".empty"), [note(sentence)]);
+      announce(sentence);
+    };
+    return el("div", { class: "ask" }, [
+      el("label", { class: "control" }, [
+        el("span", { class: "label" }, say("Type a sentence in {language} and press Enter", { language: name })),
+        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
+          lang: listed.languages[0],
+          value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
+      ]),
+      list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map(twice)], NO_EXAMPLE,
+        (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
+    ]);
+  }
+
+  /**
+   * The sentence of the page on paper and in a report, which may have a pair of texts.
+   * @param {string | boolean} withText
+   */
+  shownTexts(withText) {
+    const second = this.site.report?.second;
+    return second ? [`A: ${this.text}`, `B: ${second}`] : [withText || this.isReport ? this.text : ""];
+  }
+
+  /** What the link asks for in vain, and that its text is too long. @param {boolean} withText */
+  frameNotes(withText) {
+    const notes = [linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : ""];
+    return notes.flatMap((one) => (one ? [note(one)] : []));
+  }
+
+  /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
+  finish() {
+    this.drawStep(null);
+    for (const one of document.querySelectorAll("select[data-value]"))
+      /** @type {any} */ (one).value = one.getAttribute("data-value");
+    const { report } = this.site;
+    const link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
+    const facts = [
+      [say("Checkpoint"), this.listed.name], [say("Sentence"), this.text],
+      ...(report?.second ? [[say("Second text"), report.second]] : []),
+      ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])
+    ];
+    mount(this.main, "save", savePictures, { facts });
+    document.documentElement.dataset.ready = String(this.run);
+  }
+
+  /** What limits a translation, as described paragraphs. @param {Translation} translation */
+  notesOf({ dropped, finished, read, maps }) {
+    const notes = [], { report } = this.site;
+    if (report) notes.push(...(report.note ? [note(report.note)] : []));
+    else if (this.forced.size) notes.push(note([
+      el("span", {}, say("Forced words: {n}. The model had to write them.", { n: this.forced.size })),
+      button(say("Clear forced words"), () => this.change({ forced: "", step: "" })),
+    ]));
+    else if (this.isForeign) {
+      const language = languageName(this.listed.languages[0], this.language);
+      notes.push(note(
+        say("Most letters of this text are not {language}, and this model reads {language}.", { language })
+      ));
+    }
+    const positions = this.info.config.max_length;
+    if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight))))
+      notes.push(note(say("Some weights are not a number.")));
+    if (dropped && positions) notes.push(note(report?.second
+      ? say(
+        "This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, "
+        + "were left out.",
+        { positions, dropped },
+      )
+      : say("This model has {positions} positions. The last {n} tokens of the text were left out.",
+        { positions, n: dropped })));
+    if (!finished)
+      notes.push(note(say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
+    return notes;
+  }
+
+  /** Whether most letters of the text are in another script than that of the language. */
+  get isForeign() {
+    const own = SCRIPTS.get(this.listed.languages[0]), letters = this.text.match(/\p{L}/gu) ?? [];
+    return own && letters.filter((letter) => !own.test(letter)).length > letters.length / 2;
+  }
+
+  fail(error) {
+    const isUnknown = error?.code === "not-recorded", sentence = isUnknown ? say(RECORDED)
+      : error?.values && error.code !== "internal" ? say(error.template, error.values)
+        : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
+    if (!this.main.querySelector(".page")) this.drawFrame();
+    unmount(this.place());
+    this.drawStep(null);
+    draw(this.place(), isUnknown ? [note(sentence)]
+      : [el("div", { class: "problem", role: "alert" }, [
+      el("p", {}, sentence),
+      error?.code === "new-version"
+        ? button(say("Load the new version"), renew)
+        : button(say("Try again"), () => location.reload()),
+    ])]);
+    announce(sentence);
+    document.documentElement.dataset.ready = String(this.run);
+  }
+}
+
+/**
+ * Write the address. The frame of a notebook has none of its own.
+ * @param {"pushState" | "replaceState"} how @param {string} address
+ */
+function keepAddress(how, address) {
+  try {
+    history[address === location.hash ? "replaceState" : how](null, "", address);
+  } catch {
+    // The choices are kept without an address too.
+  }
+}
+
+/** Read what the site holds, and begin. Without its style sheet, the page says that a file is missing (start.js). */
+export function begin() {
+  if (/** @type {any} */ (document.querySelector("link[integrity]"))?.sheet.cssRules.length === 0) return;
+  new App(JSON.parse(document.getElementById("site")?.textContent ?? "null")).start();
+  document.documentElement.dataset.begun = "true";
+}
+
+/** The menu of the pages, the checkpoint and the language. @param {App} app */
+function drawMenu(app) {
+  const menu = /** @type {Element} */ (document.querySelector("nav"));
+  const link = (name) => el("a", {
+    href: writeAddress(name, app.choices), "aria-current": name === app.page && "page",
+    onclick: (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.shiftKey) {
+        event.preventDefault();
+        app.change({}, { page: name });
+      }
+    },
+  }, namesOfPage(name).title);
+  const { checkpoints } = app.site;
+  const [source, target] = app.listed.languages.map((code) => languageName(code, app.language));
+  menu.setAttribute("aria-label", say("Pages"));
+  draw(menu, [
+    el("div", { class: "pages" }, app.pages.map(link)),
+    el("div", { class: "settings" }, [
+      list(
+        say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name,
+        (checkpoint) => app.choose(checkpoint),
+      ),
+      el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
+      list(
+        say("Language"), Object.keys(app.site.words).map((code) => [code, languageName(code, code)]), app.language,
+        app.set("lang"),
+      ),
+      ...aboutOf(app),
+    ]),
+  ]);
+}
+
+/** What the menu ends with; on a phone, it is below the page. @param {App} app */
+function aboutOf(app) {
+  return [
+    ...(app.isReport ? [] : [el("details", { class: "quiet screen" }, [
+      el("summary", {}, say("Links and the app")),
+      el("p", {}, say(
+        "The address of this page keeps your choices. To see the same in the Headlight app, write what follows # "
+        + "behind the address of the app. A link of the app opens here in the same way."
+      )),
+    ])]),
+    el("p", { class: "quiet about" }, app.site.report?.made ?? say(
+      "The model runs in this browser. What you type stays on this device."
+    )),
+  ];
+}
+
+/**
+ * The name of a language, as the browser knows it.
+ * @param {string} code @param {string} inLanguage Of the visitor, or the language itself.
+ */
+function languageName(code, inLanguage) {
+  try {
+    return new Intl.DisplayNames([inLanguage], { type: "language" }).of(code) ?? code;
+  } catch {
+    return code; // a checkpoint may name its languages in another way
+  }
+}

@@ -1,0 +1,78 @@
+// What a site holds beside its script: in the page, or in a file of its own.
+import { EngineError, N_, require } from "../engine/errors.js";
+import { requireSize } from "../engine/safetensors.js";
+import { openStore, whole } from "./files.js";
+
+/**
+ * A file of the site. Once loaded, it is kept.
+ * @param {string} file @param {Watching} [watching] `report` gets `{ bytes, total }`.
+ * @returns {Promise<Response>}
+ */
+export async function fileOf(file, watching) {
+  const store = await openStore(new URL(".", document.baseURI).href);
+  const kept = await store?.match(file);
+  const found = kept ?? (await download(file, watching).catch(
+    (error) => { if (error.code === "weights-too-large") throw error; }
+  ));
+  require(!watching?.signal?.aborted, "cancelled", N_("The work was cancelled."));
+  if (!found) return missing(file);
+  if (!kept) store?.put(file, found.clone()).catch(() => {}); // the disk may be full
+  return found;
+}
+
+/** Load a file past the browser's own cache. `total` is 0 if the server does not say it. */
+async function download(file, { report, signal } = /** @type {Watching} */ ({})) {
+  const found = await fetch(file, { cache: "no-cache", signal }), total = Number(found.headers.get("content-length"));
+  let bytes = 0, problem = /** @type {any} */ (null); // a browser replaces the error of a stream by its own
+  const counted = new TransformStream({
+    transform(part, next) {
+      bytes += part.length;
+      try {
+        requireSize(bytes);
+      } catch (error) {
+        problem = error;
+        throw error;
+      }
+      report?.({ bytes, total });
+      next.enqueue(part);
+    },
+  });
+  return whole(file, new Response(found.body?.pipeThrough(counted), found))
+    .catch((error) => { throw problem ?? error; });
+}
+
+/** @param {any} source The content, or a file with it as JSON. @returns {Promise<any>} */
+export async function contentOf(source) {
+  return typeof source === "string" ? (await fileOf(source)).json().catch(() => missing(source)) : source;
+}
+
+/** Say why a file of the site cannot be loaded. @param {string} file @returns {Promise<never>} */
+export async function missing(file) {
+  const page = await fetch("index.html", { cache: "no-store" }).then((found) => found.text()).catch(() => "");
+  require(!page.includes("Headlight Live") || page.includes(file), "new-version", N_(
+    "A new version of this page was published. Load the page again to use it."
+  ));
+  throw new EngineError(
+    "fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."), { address: file }
+  );
+}
+
+/** Start the service worker, where the browser has one and the page names its script: the site opens offline then. */
+export async function offerOffline() {
+  const address = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=offline]"))?.content;
+  if (!address) return;
+  try {
+    await navigator.serviceWorker.register(address);
+  } catch {
+    // Without it the site works too. A browser may refuse it, for example in a private window.
+  }
+}
+
+/** Load the newest version of the page, though pages of an older one may be open. */
+export async function renew() {
+  try {
+    await (await navigator.serviceWorker.getRegistration())?.unregister();
+  } finally {
+    location.reload();
+  }
+}

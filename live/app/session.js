@@ -1,0 +1,112 @@
+// The open checkpoint, and what it has computed. A result that was asked for before is there at once.
+import { N_, require } from "../engine/errors.js";
+import { filesOf, startAnswers } from "./answers.js";
+import { noChanges, readChanges, within, writeChanges } from "./link.js";
+
+const KEPT = 24; // results
+const CANCELLED = N_("The work was cancelled.");
+
+export class Session {
+  constructor() {
+    this.engine = startAnswers();
+    /** @type {Info | null} */
+    this.info = null;
+    this.name = "";
+    /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
+    this.results = new Map();
+    this.running = new AbortController();
+    this.opening = new AbortController();
+    /** @type {Promise<Info> | null} Of the checkpoint with this name. */
+    this.opened = null;
+    this.progress = { bytes: 0, total: 0 }; // of its download
+    /** @type {Measuring | null} Ends the measurement of all heads, which goes on while a page is read. */
+    this.measuring = null;
+    /** @type {(step: Progress) => void} Called with each token that is written. */
+    this.onStep = () => {};
+  }
+
+  /** End all work that goes on. */
+  cancel() {
+    this.running.abort();
+    this.running = new AbortController();
+  }
+
+  /** End the measurement of all heads: what the visitor asks for comes first. What is measured stays. */
+  stopMeasuring() {
+    this.measuring?.abort();
+    this.measuring = null;
+  }
+
+  /**
+   * Open a checkpoint, unless it is open or being opened. The download of another one ends.
+   * @param {Site} listed
+   * @param {() => void} report Called when `progress` has changed.
+   * @returns {Promise<Info>}
+   */
+  open(listed, report) {
+    this.report = report;
+    if (this.name === listed.name && this.opened) return this.opened;
+    this.cancel();
+    this.results.clear();
+    this.opening.abort();
+    this.opening = new AbortController();
+    [this.name, this.info, this.progress] = [listed.name, null, { bytes: 0, total: 0 }];
+    this.opened = this.load(listed, this.opening.signal);
+    return this.opened;
+  }
+
+  /** @param {Site} listed @param {AbortSignal} signal */
+  async load(listed, signal) {
+    try {
+      const files = await filesOf(listed, { signal, report: (progress) => {
+        if (signal.aborted) return;
+        this.progress = progress;
+        this.report?.();
+      } });
+      require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
+      const info = await this.engine.open(files);
+      if (!signal.aborted) this.info = info;
+      return info;
+    } catch (error) {
+      if (!signal.aborted) this.opened = null;
+      throw error;
+    }
+  }
+
+  /**
+   * A result by its name, computed at most once. It is a promise only until it is there.
+   * @template T @param {string} name @param {() => Promise<T>} compute @returns {T | Promise<T>}
+   */
+  kept(name, compute) {
+    const present = this.results.get(name);
+    if (present !== undefined) return present;
+    require(this.info, "cancelled", CANCELLED); // what belongs to another checkpoint ends
+    const promise = compute().then(
+      (value) => { if (this.results.get(name) === promise) this.results.set(name, value); return value; },
+      (error) => { if (this.results.get(name) === promise) this.results.delete(name); throw error; },
+    );
+    this.results.set(name, promise);
+    for (const old of [...this.results.keys()].slice(0, -KEPT)) this.results.delete(old);
+    return promise;
+  }
+
+  /**
+   * @param {string} text
+   * @param {{ forced?: Map<number, number>, changes?: Changes, record?: string[], quiet?:
+   *   boolean }} [request] `quiet`: do not show the tokens while they are written.
+   * @returns {Translation | Promise<Translation>}
+   */
+  translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
+    const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
+    const { signal } = this.running;
+    return this.kept(name, () => this.engine.translate(
+      text, { forced, changes, record },
+      { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }
+    ));
+  }
+
+  /** The changes of a link that this model can have. @param {string} [code] */
+  changes(code = "") {
+    return within(readChanges(code) ?? noChanges(), /** @type {Info} */ (this.info).heads);
+  }
+}

@@ -1,0 +1,30 @@
+"""What Python and JavaScript both read: the pages, the choices in a link, and how much a picture shows.
+
+`live/shared.json` states each once. A published page holds its own part of it (`viz_app/export/site.py`).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from model.config.paths import HOME
+
+__all__ = ["CHOICES", "LIMITS", "PAGES", "PUBLISHED_PAGES", "SHARED", "shared_texts"]
+
+SHARED = HOME / "live" / "shared.json"
+FOUND = json.loads(SHARED.read_text(encoding="utf-8"))
+LIMITS: Mapping[str, int] = FOUND["limits"]
+PAGES: Mapping[str, Mapping[str, str]] = FOUND["pages"]  # name → section, icon, title and instruction, in English
+# The pages of a published page in their order, with those of their texts that are others than in the app.
+PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
+# Name → its form in a link; "published", the expression for its values in a published page; or "always", the value
+# that a published page always shows. Names never change.
+CHOICES: Mapping[str, Mapping[str, str]] = FOUND["choices"]
+
+
+def shared_texts(found: Any = FOUND) -> list[str]:
+    """The texts to translate, without repetitions."""
+    if not isinstance(found, dict):
+        return []
+    own = [found[name] for name in ("section", "title", "instruction") if isinstance(found.get(name), str)]
+    return list(dict.fromkeys([*own, *(text for value in found.values() for text in shared_texts(value))]))
