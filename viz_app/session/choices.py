@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from viz_app.server.streamlit_bridge import went_through_history
-from viz_app.session.choice_forms import FORMS, fits_into_a_link
+from viz_app.session.choice_forms import FORMS, fits_into_a_link, read_texts
 
 __all__ = [
     "Choices",
@@ -105,10 +105,7 @@ def read_choices(written: Mapping[str, str]) -> dict[str, object]:
     Args:
         written: Name → value, as a link writes it. What no choice could be is left out.
     """
-    values = {
-        name: FORMS[name].read(text) for name, text in written.items() if name in FORMS and fits_into_a_link(text)
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    return read_texts({name: text for name, text in written.items() if fits_into_a_link(text)})
 
 
 def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> None:
