@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_app.server.resources import Throttled
+from viz_app.server.resources import throttled
 from viz_app.server.streamlit_bridge import (
     browser_closed,
     connection_of,
@@ -99,15 +99,13 @@ def visitor() -> Visitor:
     return found
 
 
-def check_all() -> None:
+@throttled(REPEAT)
+def check_visitors() -> None:
     """Check all visitors. The time of a closed tab begins at the first check after it closed."""
     with LOCK:
         known = tuple(VISITORS.values())
     for one in known:
         one.here()
-
-
-check_visitors = Throttled(work=check_all, seconds=REPEAT)
 
 
 def tabs_beside(session: str) -> dict[str, bool]:

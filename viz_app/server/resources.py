@@ -12,12 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 
 __all__ = [
-    "Throttled",
     "available",
     "cores",
     "freeze_imports",
@@ -25,6 +23,7 @@ __all__ = [
     "memory",
     "return_freed_memory",
     "threads",
+    "throttled",
 ]
 
 GROUPS = Path("/sys/fs/cgroup")
@@ -129,23 +128,21 @@ def return_freed_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-@dataclass(kw_only=True)
-class Throttled:
-    """A function that does nothing if it is called again too soon.
+def throttled(seconds: float) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Make a function do nothing if it is called again within so many seconds."""
 
-    Args:
-        work: The function.
-        seconds: The shortest time between two runs.
-    """
+    def decorate(work: Callable[[], None]) -> Callable[[], None]:
+        lock, due = threading.Lock(), -math.inf
 
-    work: Callable[[], None]
-    seconds: float
-    _due: float = -math.inf
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+        @wraps(work)
+        def call() -> None:
+            nonlocal due
+            with lock:
+                if time.monotonic() < due:
+                    return
+                due = time.monotonic() + seconds
+            work()
 
-    def __call__(self) -> None:
-        with self._lock:
-            if time.monotonic() < self._due:
-                return
-            self._due = time.monotonic() + self.seconds
-        self.work()
+        return call
+
+    return decorate

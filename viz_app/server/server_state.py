@@ -19,7 +19,7 @@ import streamlit as st
 
 from viz_app.content.translation import t
 from viz_app.server.jobs import Jobs, Lane
-from viz_app.server.resources import Throttled, cores, freeze_imports, limit_heaps, memory, return_freed_memory
+from viz_app.server.resources import cores, freeze_imports, limit_heaps, memory, return_freed_memory, throttled
 from viz_app.server.streamlit_bridge import has_page, join_page
 
 __all__ = [
@@ -316,7 +316,7 @@ RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=
 # The results of this run of a page that are too large to keep: a page asks for the same one in several places.
 LARGE: ContextVar[dict[Hashable, object] | None] = ContextVar("LARGE", default=None)
 limit_heaps()
-return_memory = Throttled(work=return_freed_memory, seconds=10)
+return_memory = throttled(10)(return_freed_memory)
 
 
 def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
+from model.config.paths import ROOT
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
 from model.messages import N_, Message
@@ -43,7 +44,6 @@ SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the l
 TAIL = 2_000  # bytes at the end of a log, enough for its last progress bar
 TICK = 0.2  # seconds between two looks at the process
 PATIENCE = 20  # seconds that a process may take to save itself
-PROJECT = Path(__file__).resolve().parents[2]
 WAITS_FOR = 600.0  # seconds that a process waits for a command, before it ends and frees its memory
 NICE = 10  # the pages of all visitors have priority
 
@@ -304,7 +304,7 @@ def start_process() -> "subprocess.Popen[bytes]":
     one_core = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.Popen(
         [sys.executable, "-m", "model.cli.wait_for_command"],
-        cwd=PROJECT,
+        cwd=ROOT,
         env=one_core,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

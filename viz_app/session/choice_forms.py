@@ -23,26 +23,13 @@ class Form:
     write: Callable[[Any], str] = str
 
 
-def read_switch(text: str) -> bool | None:
-    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+def matching(pattern: str, convert: Callable[[str], object]) -> Callable[[str], object | None]:
+    """How a text of this pattern is read; None for another text."""
+    return lambda text: convert(text) if re.fullmatch(pattern, text, re.ASCII) else None
 
 
-def read_whole_number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
-
-
-def read_fraction(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\d{1,3}(\.\d{1,4})?", text, re.ASCII) else None
-
-
-def read_language(text: str) -> str | None:
-    return text if text in offered_languages() else None
-
-
-def read_forced(text: str) -> tuple[tuple[int, int], ...] | None:
+def read_forced(text: str) -> tuple[tuple[int, int], ...]:
     """`Forced` from `position.token`, joined by "-"."""
-    if not re.fullmatch(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", text, re.ASCII):
-        return None
     return tuple((int(at), int(token)) for at, _, token in (part.partition(".") for part in text.split("-")))
 
 
@@ -80,17 +67,15 @@ OLD_TABS = {
     "Parameters": "parameters",
     "Configuration": "configuration",
 }
-TEXT, WHOLE_NUMBER, FRACTION = Form(str), Form(read_whole_number), Form(read_fraction)
-SWITCH = Form(read_switch, lambda value: str(value).lower())
-TAB = Form(lambda text: OLD_TABS.get(text, text))
+SWITCHED = {"true": True, "1": True, "false": False, "0": False}
 FORM_NAMES = {
-    "text": TEXT,  # of a lesson: an unknown step gets a sentence
-    "tab": TAB,
-    "number": WHOLE_NUMBER,
-    "fraction": FRACTION,
-    "switch": SWITCH,
-    "language": Form(read_language),
-    "forced": Form(read_forced, write_forced),
+    "text": Form(str),
+    "tab": Form(lambda text: OLD_TABS.get(text, text)),
+    "number": Form(matching(r"\d{1,9}", int)),
+    "fraction": Form(matching(r"\d{1,3}(\.\d{1,4})?", float)),
+    "switch": Form(lambda text: SWITCHED.get(text.lower()), lambda value: str(value).lower()),
+    "language": Form(lambda text: text if text in offered_languages() else None),
+    "forced": Form(matching(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", read_forced), write_forced),
     "intervention": Form(read_intervention, Intervention.code),
 }
 # Every choice that follows a visitor and stands in a link, by the key of its widget.

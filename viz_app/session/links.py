@@ -100,8 +100,10 @@ def wanted_place(parameters: Mapping[str, str]) -> Place | None:
     if not code:
         return None
     try:
-        if place := CODES.place_of(code) or lesson_of_class(code):
+        if place := CODES.place_of(code):
             return place
+        if lesson := CLASSES.join(code, visitor()):
+            return Place("lessons", (("lesson", lesson),))
     except FullClassError:
         st.warning(t("The class {code} is full. Ask the teacher to open another one.", code=plain(code[:20])))
         return None
@@ -113,8 +115,3 @@ def wanted_place(parameters: Mapping[str, str]) -> Place | None:
         )
     )
     return None
-
-
-def lesson_of_class(code: str) -> Place | None:
-    lesson = CLASSES.join(code, visitor())
-    return Place("lessons", (("lesson", lesson),)) if lesson else None

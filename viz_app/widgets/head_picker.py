@@ -189,28 +189,23 @@ class MapWindow:
 
     def of(self, maps: NDArray[Number]) -> NDArray[Number]:
         """The section of maps (…, T, S). A smaller map has the last section that fits."""
-        if self.whole:
-            return maps
-        rows, keys = (self.part(start, size) for start, size in zip(self.starts, maps.shape[-2:], strict=True))
+        rows, keys = self.slices(*maps.shape[-2:])
         return maps[..., rows, keys]
 
     def of_axes(self, axes: Axes) -> Axes:
         """The labels of the section."""
-        if self.whole:
-            return axes
-        rows, keys = (
-            self.part(start, len(labels)) for start, labels in zip(self.starts, (axes.queries, axes.keys), strict=True)
-        )
+        rows, keys = self.slices(len(axes.queries), len(axes.keys))
         return replace(axes, queries=axes.queries[rows], keys=axes.keys[keys], query_notes=axes.query_notes[rows])
 
     @property
     def starts(self) -> tuple[int, int]:
         return self.query, self.key
 
-    @staticmethod
-    def part(start: int, size: int) -> slice:
-        first = max(min(start, size - WINDOW), 0)
-        return slice(first, first + WINDOW)
+    def slices(self, queries: int, keys: int) -> tuple[slice, slice]:
+        if self.whole:
+            return slice(None), slice(None)
+        row, column = (max(min(at, n - WINDOW), 0) for at, n in zip(self.starts, (queries, keys), strict=True))
+        return slice(row, row + WINDOW), slice(column, column + WINDOW)
 
 
 def choose_window(weights: NDArray[np.floating], axes: Axes, *, unit: str = "weights") -> MapWindow:

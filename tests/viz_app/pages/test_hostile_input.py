@@ -151,8 +151,8 @@ def test_a_hostile_folder_gets_a_message_soon_and_stops_nobody(
     [
         lambda: card("\n" * 50_000 + "~" * 50_000 + "`"),
         lambda: choice_forms.read_intervention("off.cross.1." + "1-" * 50_000),
-        lambda: choice_forms.read_forced("1." * 50_000),
-        lambda: choice_forms.read_fraction("9" * 100_000),
+        lambda: choice_forms.FORMS["forced"].read("1." * 50_000),
+        lambda: choice_forms.FORMS["temperature"].read("9" * 100_000),
     ],
     ids=["a card of newlines", "an intervention", "forced words", "a number"],
 )

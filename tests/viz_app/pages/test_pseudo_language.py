@@ -11,10 +11,11 @@ from tests.viz_app.conftest import NAME, tab
 from viz_app.content import examples
 from viz_app.content.catalogues import PSEUDO
 from viz_app.content.lesson_texts import lesson_text, plan_text
+from viz_app.content.shared import CHOICES
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.quiz import questions
 from viz_app.services.listing import CheckpointKey, model_card
-from viz_app.session.choice_forms import OLD_TABS, TABS
+from viz_app.session.choice_forms import OLD_TABS
 from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
@@ -85,5 +86,5 @@ def test_no_english_is_left_on_a_page(open_app: OpenApp, monkeypatch: pytest.Mon
 
 
 def test_every_tab_is_visited() -> None:
-    assert {key for key, _ in TABS_OF.values()} == set(TABS.split())
+    assert {key for key, _ in TABS_OF.values()} == {name for name, choice in CHOICES.items() if choice["form"] == "tab"}
     assert {tab for _, tabs in TABS_OF.values() for tab in tabs} >= set(OLD_TABS.values())

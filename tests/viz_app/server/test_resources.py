@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from viz_app.server.resources import Throttled, cores, memory, return_freed_memory
+from viz_app.server.resources import cores, memory, return_freed_memory, throttled
 
 UNLIMITED = str(2**63 - 4096)  # what version 1 says without a limit
 
@@ -72,9 +72,9 @@ def test_free_memory_inside_a_heap_returns_to_the_system() -> None:
 
 def test_a_throttled_function_does_not_run_again_too_soon() -> None:
     done: list[int] = []
-    often, throttled = (Throttled(work=lambda: done.append(1), seconds=seconds) for seconds in (0, 3600))
+    often, seldom = (throttled(seconds)(lambda: done.append(1)) for seconds in (0, 3600))
     for _ in range(3):
-        throttled()
+        seldom()
     assert len(done) == 1
     for _ in range(3):
         often()

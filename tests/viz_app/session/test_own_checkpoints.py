@@ -3,6 +3,7 @@
 import gc
 import shutil
 from collections.abc import Callable
+from inspect import unwrap
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map
 from viz_app.server import presence, resources, uploads
 from viz_app.server.presence import Visitor
-from viz_app.server.resources import Throttled
+from viz_app.server.resources import throttled
 from viz_app.server.temporary import DiskSpace
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
 from viz_app.server.uploads import MOST, OWN, Unpacked, Upload
@@ -90,7 +91,7 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     server = Server()
     monkeypatch.setattr(presence, "VISITORS", WeakValueDictionary())
-    monkeypatch.setattr(presence, "check_visitors", Throttled(work=presence.check_all, seconds=presence.REPEAT))
+    monkeypatch.setattr(presence, "check_visitors", throttled(presence.REPEAT)(unwrap(presence.check_visitors)))
     monkeypatch.setattr(presence, "secret_of_browser", lambda: server.session.partition(" ")[0].encode())
     monkeypatch.setattr(presence, "session_id", lambda: server.session)
     monkeypatch.setattr(presence, "connection_of", server.connections.get)
