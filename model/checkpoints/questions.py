@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints.description_file import unknown_settings
+from model.checkpoints.description import unknown_settings
 from model.checkpoints.found_vocabulary import likely_specials, vocabularies_in
 from model.messages import N_
 

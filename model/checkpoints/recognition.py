@@ -1,34 +1,19 @@
 """Recognises weights without a `headlight.toml` by the names and shapes of their tensors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from model.checkpoints.checkpoint import CONFIG, DESCRIPTION
-from model.checkpoints.decoder_files import logged_model, with_decoder_files
-from model.checkpoints.decoder_recognition import DECODER_RECOGNISERS
-from model.checkpoints.description_file import UNKNOWN
-from model.checkpoints.found_vocabulary import find_vocabulary
-from model.checkpoints.tutorials import recognise_tutorial
+from model.checkpoints.found_vocabulary import logged_model, with_vocabularies, with_vocabulary
+from model.checkpoints.tutorials import recognise
 from model.files import CheckpointError
 from model.safety.folder_files import is_kept, require_whole_files
 from model.safety.refusals import why_no_checkpoint
-from model.safety.torch_files import SavedFile, read_saved_file
+from model.safety.torch_files import read_saved_file
 
-__all__ = [
-    "RECOGNISERS",
-    "WEIGHTS",
-    "Recogniser",
-    "has_only_weights",
-    "recognised",
-    "require_described",
-    "require_recognised",
-]
+__all__ = ["has_only_weights", "recognised", "require_described", "require_recognised"]
 
-# From a saved file to the values of a `headlight.toml`, or None where its names are those of another layout. What the
-# tensors cannot tell is `UNKNOWN`, such as `num_heads` in the table [model].
-Recogniser = Callable[[SavedFile], Mapping[str, Any] | None]
-RECOGNISERS: tuple[Recogniser, ...] = (recognise_tutorial, *DECODER_RECOGNISERS)
 WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 
 
@@ -52,22 +37,14 @@ def recognised(folder: Path) -> Mapping[str, Any] | None:
     """
     weights = weights_in(folder)
     saved = read_saved_file(weights)
-    found = next((values for values in (recogniser(saved) for recogniser in RECOGNISERS) if values), None)
-    if found is None:
+    if (found := recognise(saved)) is None:
         return None
-    model = {"num_heads": UNKNOWN, **found["model"]}
-    values = {"weights": weights.name, **found, "model": model}
-    if found.get("task") == "continuation":
-        return with_decoder_files(values, folder)
-    return with_vocabulary(values, folder, saved) if "source_embedding" in values.get("names", {}) else values
-
-
-def with_vocabulary(values: Mapping[str, Any], folder: Path, saved: SavedFile) -> Mapping[str, Any]:
-    """The values with the vocabularies of the folder, by the rows of the embeddings in [names]."""
-    names, specials = values["names"], values.get("specials", {})
+    values = {"weights": weights.name, **found}
+    if values.get("task") == "continuation":
+        return with_vocabulary(values, folder)
+    names = values["names"]
     rows = [len(saved.tensors[f"{names[f'{side}_embedding']}.weight"]) for side in ("source", "target")]
-    found = find_vocabulary(folder, (rows[0], rows[1]), around_source=specials.get("around_source", False))
-    return {**values, **found, "specials": found["specials"] | specials}
+    return with_vocabularies(values, folder, (rows[0], rows[1]))
 
 
 def require_recognised(folder: Path) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ __all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "onl
 
 NAME = "headlight"
 # Names of the output projection, which mixes the heads.
-PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "output_projection", "dense")
+PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "dense")
 # Parts of the names of modules with cross-attention.
 CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn", "cross_attention")
 

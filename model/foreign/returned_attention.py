@@ -16,13 +16,12 @@ from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
-from model.foreign.sizes import few_texts
-from model.foreign.windowed_weights import from_windows
+from model.foreign.sizes import few_texts, run_on
 from model.messages import N_, Message
 from model.safety.errors import first_line
 from model.trace import ATTENTION, Trace, active_trace, hook_name, tracing, untraced
 
-__all__ = ["ReturnedSizes", "place_returned_weights", "require_full_attention", "weights_returned_by"]
+__all__ = ["ReturnedSizes", "from_windows", "place_returned_weights", "require_full_attention", "weights_returned_by"]
 
 # Where the library's output has the weights of each kind. An encoder beside a decoder returns its own.
 SINGLE, WITH_DECODER = "attentions", {"decoder": "decoder_attentions", "cross": "cross_attentions"}
@@ -185,8 +184,30 @@ def refusal(model: PreTrainedModel, reason: Message) -> ConfigError:
 def record(model: PreTrainedModel) -> Trace:
     ids = few_texts(model)
     with untraced(), tracing(record=ATTENTION) as trace:
-        if model.config.is_encoder_decoder:
-            model(input_ids=ids, decoder_input_ids=ids[:, :TARGET_TOKENS])
-        else:
-            model(input_ids=ids)
+        run_on(model, ids, ids[:, :TARGET_TOKENS])
     return trace
+
+
+def from_windows(weights: Tensor, global_weights: Tensor | None) -> Tensor:
+    """Place each weight at its key. Keys outside the window of a query have the weight 0.
+
+    Args:
+        weights: (B, H, T, X + W + 1): of X global tokens, which are the first tokens of the text, and of the
+            keys from W / 2 positions before the query to W / 2 positions after it. W is even.
+        global_weights: Of the X global tokens as queries, (B, H, T or more, X), also of padding behind the text with
+            the weight 0; None if X is 0.
+
+    Returns:
+        (B, H, T, T).
+    """
+    count = 0 if global_weights is None else global_weights.size(-1)
+    tokens, near = weights.size(2), weights[..., count:]  # (B, H, T, W + 1)
+    half = near.size(-1) // 2
+    padded = near.new_zeros(*near.shape[:3], tokens + 2 * half)
+    columns = torch.arange(tokens, device=near.device)[:, None] + torch.arange(near.size(-1), device=near.device)
+    padded.scatter_(-1, columns.expand_as(near), near)
+    maps = padded[..., half : half + tokens].clone()
+    if global_weights is not None:
+        maps[..., :count] += weights[..., :count]
+        maps[:, :, :count] = global_weights[:, :, :tokens].transpose(2, 3)
+    return maps

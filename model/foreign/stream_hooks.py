@@ -7,74 +7,26 @@ they never store a tensor on a module.
 
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
-from model.foreign.blocks import Norms
-from model.network.residual_stream import StackName
+from model.foreign.blocks import BlockModules, StackModules
 from model.trace import Trace, active_trace
 
-__all__ = ["BlockModules", "EmbeddingModules", "StackModules", "place_stream_hooks"]
+__all__ = ["place_stream_hooks"]
 
 # The stream inside a layer: a model of the library keeps the sum of its first block in a local variable.
 _STREAM: ContextVar[Tensor | None] = ContextVar("headlight_residual_stream", default=None)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BlockModules:
-    """The library's modules of one block."""
-
-    name: str  # such as "decoder.layers.3.cross_attention"
-    kind: str | None  # the kind of attention; None for a feed-forward network
-    output: nn.Module  # returns what the block adds, before its norm and multiplier
-    norms: Norms[nn.Module]
-    multiplier: float
-    network: tuple[nn.Module, ...] = ()  # of a feed-forward network
-    contract: nn.Module | None = None
-
-    @property
-    def place(self) -> str:
-        """The start of the names of its hook points."""
-        return f"{self.name}_residual"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EmbeddingModules:
-    """The library's modules between the token ids and the first layer."""
-
-    tokens: nn.Module
-    multiplier: float  # of the token vectors
-    positions: nn.Module | None  # returns the vectors of the positions
-    norm: nn.Module | None  # of the sum
-    matrix: nn.Module | None  # from the normed sum to the first layer, where the embeddings are narrower
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StackModules:
-    """The library's modules of the encoder or the decoder."""
-
-    name: StackName
-    embedding: EmbeddingModules
-    layers: tuple[nn.Module, ...]
-    blocks: tuple[tuple[BlockModules, ...], ...]  # of each layer
-    parallel: tuple[bool, ...]  # of each layer: its blocks read the same stream
-    final_norm: nn.Module | None
-    first: str = field(init=False)  # the name of the stream before the first layer
-
-    def __post_init__(self) -> None:
-        changed = self.embedding.norm is not None or self.embedding.matrix is not None
-        object.__setattr__(self, "first", f"{self.name}.embedding.{'normed' if changed else 'sum'}")
 
 
 def place_stream_hooks(model: nn.Module, stacks: Sequence[StackModules]) -> None:
     """Place the hook points of all stacks, and one on the logits. The model is not used by anybody else yet."""
     for stack in stacks:
         place_embedding_hooks(stack)
-        for index, layer in enumerate(stack.layers):
-            place_layer_hooks(stack, index, layer)
+        for index in range(len(stack.layers)):
+            place_layer_hooks(stack, index)
         if stack.final_norm is not None:
             stack.final_norm.register_forward_hook(partial(visit_output, (f"{stack.name}.states",), 1.0))
     model.register_forward_hook(visit_logits)
@@ -90,20 +42,22 @@ def place_embedding_hooks(stack: StackModules) -> None:
         reads.register_forward_pre_hook(partial(visit_input, f"{name}.sum"))
 
 
-def place_layer_hooks(stack: StackModules, index: int, layer: nn.Module) -> None:
-    blocks, parallel = stack.blocks[index], stack.parallel[index]
+def place_layer_hooks(stack: StackModules, index: int) -> None:
+    blocks, parallel = stack.layers[index], stack.parallel[index]
+    layer = blocks[0].layer
     layer.register_forward_pre_hook(partial(enter_layer, stack.first if index == 0 else ""), with_kwargs=True)
     seen: list[nn.Module] = []
     for block in blocks:
         last = block is blocks[-1]
-        norm = block.norms.before or block.norms.after
+        before, added, after = block.norms
+        norm = before or after
         if norm is not None and norm not in seen:
             seen.append(norm)
             # The stream of the last block is the output of the layer, see `leave_layer`.
-            stream = () if block.norms.after is None or last else (f"{block.place}.stream",)
+            stream = () if after is None or last else (f"{block.place}.stream",)
             norm.register_forward_hook(partial(visit_output, (f"{block.place}.normed", *stream), 1.0))
-        adds = block.norms.added or block.output
-        sums = block.norms.after is None and not last and not parallel
+        adds = added or block.output
+        sums = after is None and not last and not parallel
         visit = visit_added if sums else visit_copy if parallel else visit_output
         adds.register_forward_hook(partial(visit, names_of(block, sums), block.multiplier))
         if block.contract is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.description_file import write_values
+from model.checkpoints.description import write_values
 from model.checkpoints.questions import Question, answered, questions_for
 from model.checkpoints.recognition import has_only_weights, require_recognised
 from model.files import CheckpointError

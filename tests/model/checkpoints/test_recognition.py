@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.description_file import read_values, write_values
+from model.checkpoints.description import read_values, write_values
 from model.checkpoints.questions import answered, questions_for
 from model.checkpoints.recognition import recognised
 from model.cli.main import main

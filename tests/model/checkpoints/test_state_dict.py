@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import CheckpointError, find_checkpoints
-from model.checkpoints.state_dict import open_state_dict
+from model.foreign.open_tutorial import open_tutorial
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
@@ -417,4 +417,4 @@ def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> 
     folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
     torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
     with pytest.raises(CheckpointError, match=r"in_proj_weight has the shape \[1, 32\]\. Its rows must be queries"):
-        open_state_dict(folder)
+        open_tutorial(folder)

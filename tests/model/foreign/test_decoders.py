@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError
-from model.checkpoints.description_file import write_values
+from model.checkpoints.description import write_values
 from model.checkpoints.questions import answered, questions_for
 from model.checkpoints.recognition import require_recognised
 from model.config.section import ConfigError
