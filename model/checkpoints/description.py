@@ -40,7 +40,7 @@ For a Transformer with an encoder and a decoder:
 
 For a decoder without an encoder, which continues a text, `task = "continuation"` is in the first lines. [model] has the
 settings of `DecoderSizes`, and [specials] has `bos`, `eos` and `unknown`, each only if the model has it. `vocabulary`
-names one of the files that `found_vocabulary.py` finds. [names] has only what differs from the layout:
+names one of the files that `recognition.py` finds. [names] has only what differs from the layout:
 
     [names]
     layout = "gpt"
@@ -60,7 +60,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from model.checkpoints.checkpoint import DESCRIPTION
-from model.checkpoints.layouts import ENDS, LAYOUTS, Names, NormForm, TutorialTask
+from model.checkpoints.layouts import ENDS, LAYOUTS, Names, TutorialTask
 from model.checkpoints.saved_positions import PositionForm
 from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig
@@ -77,7 +77,6 @@ __all__ = [
     "UNKNOWN",
     "DecoderDescription",
     "Description",
-    "Differences",
     "TranslatorDescription",
     "as_toml",
     "described_in",
@@ -125,6 +124,10 @@ class Side:
         return self.vocabulary[token]
 
     @property
+    def pad_id(self) -> int:
+        return self.id_of(self.specials.pad)
+
+    @property
     def marks(self) -> Marks:
         unknown, tokens = self.specials.unknown, (self.specials.pad, self.specials.bos, self.specials.eos)
         return Marks(
@@ -150,6 +153,7 @@ class Description:
     task: TutorialTask
     weights: Path
     model: ModelConfig | DecoderSizes
+    scale_embeddings: bool  # token vectors are multiplied by √d_model
     names: Names
     positions: PositionForm
     positions_given: bool  # [model] states the kind
@@ -159,31 +163,16 @@ class Description:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Differences:
-    """What the encoder-decoder of a tutorial has or lacks, compared with ours."""
-
-    pads: tuple[int, int]  # the ids of padding in the source and in the target
-    norm: NormForm
-    final_norm: bool
-    output_bias: bool
-    scale_embeddings: bool
-    reads_padding: bool  # there is no padding mask for the source
-
-
-@dataclass(frozen=True, kw_only=True)
 class TranslatorDescription(Description):
-    """An encoder-decoder."""
+    """An encoder-decoder, and what it has or lacks, compared with ours."""
 
     model: ModelConfig
-    differences: Differences
+    final_norm: bool
+    output_bias: bool
+    reads_padding: bool  # there is no padding mask for the source
     source: Side
     target: Side
     specials: Specials
-
-    @property
-    def scaled(self) -> bool:
-        """Whether token vectors are multiplied by √d_model."""
-        return self.differences.scale_embeddings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,11 +182,6 @@ class DecoderDescription(Description):
     model: DecoderSizes
     vocabulary: Path
     specials: DecoderSpecials
-
-    @property
-    def scaled(self) -> bool:
-        """Whether token vectors are multiplied by √d_model."""
-        return self.model.scale_embeddings
 
 
 def read_values(folder: Path) -> Mapping[str, Any]:
@@ -253,10 +237,12 @@ def described_in(folder: Path) -> TranslatorDescription | DecoderDescription:
 def decoder_of(values: Mapping[str, Any], folder: Path) -> DecoderDescription:
     model = table_of(values, "model")
     require_sizes(model, *SIZES[:3], *SIZES[4:])
+    sizes = DecoderSizes.from_dict(model)
     return DecoderDescription(
         **common_of(values, folder, "continuation"),
         tokens=tokens_of(values, ""),
-        model=DecoderSizes.from_dict(model),
+        model=sizes,
+        scale_embeddings=sizes.scale_embeddings,
         vocabulary=inside(folder, values["vocabulary"]),
         specials=DecoderSpecials.from_dict(table_of(values, "specials")),
     )
@@ -281,17 +267,12 @@ def translator_of(values: Mapping[str, Any], folder: Path) -> TranslatorDescript
         fill_source=filled,
         length=length,
     )
-    common = common_of(values, folder, "translation")
     return TranslatorDescription(
-        **common,
+        **common_of(values, folder, "translation"),
+        **flags,
         tokens=tokens_of(values, "words"),
         model=sizes_of(model, source, target),
-        differences=Differences(
-            pads=(source.id_of(source.specials.pad), target.id_of(target.specials.pad)),
-            norm=common["names"].norm,
-            reads_padding=bool(filled),
-            **flags,
-        ),
+        reads_padding=bool(filled),
         source=source,
         target=target,
         specials=specials_of(source, target, around=around, filled=filled),
@@ -361,14 +342,13 @@ def specials_of(source: Side, target: Side, *, around: bool, filled: int) -> Spe
     """Raises ConfigError if a vocabulary does not have one of the tokens."""
     if source.specials.unknown:
         source.id_of(source.specials.unknown)
-    pad = target.id_of(target.specials.pad)
     return Specials(
         bos=target.id_of(target.specials.bos),
         eos=target.id_of(target.specials.eos),
-        banned=(pad,),  # a written token is read next, and padding is not read
+        banned=(target.pad_id,),  # a written token is read next, and padding is not read
         before=(source.id_of(source.specials.bos),) if around else (),
         after=(source.id_of(source.specials.eos),),
-        fill=(source.id_of(source.specials.pad),) * filled,
+        fill=(source.pad_id,) * filled,
         unknown=source.marks.unknown,
         marks=source.marks.special,
         written=target.marks,

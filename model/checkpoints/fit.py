@@ -233,7 +233,7 @@ def unexplained(
         described: The sizes.
     """
     config = described.model
-    scaled = [config.d_model] if described.scaled else []
+    scaled = [config.d_model] if described.scale_embeddings else []
     roots = (*scaled, config.d_model // config.num_heads)
     return [
         name

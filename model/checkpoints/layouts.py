@@ -12,7 +12,7 @@ from torch import Tensor
 from model.config.section import Section, require
 from model.safety.torch_files import SavedFile
 
-__all__ = ["ENDS", "LAYOUTS", "Layout", "Names", "NormForm", "Place", "TutorialTask"]
+__all__ = ["ENDS", "LAYER", "LAYOUTS", "Layout", "Names", "NormForm", "Place", "TutorialTask"]
 
 TutorialTask = Literal["translation", "continuation"]  # an encoder-decoder, or a decoder alone
 ENDS = {  # the setting in [names] → our module

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.checkpoints.description import DecoderDescription, Description, Differences, TranslatorDescription
+from model.checkpoints.description import DecoderDescription, Description, TranslatorDescription
 from model.checkpoints.layouts import NormForm
 from model.checkpoints.saved_positions import Positions
 from model.config.decoder import DecoderSizes
@@ -34,7 +34,7 @@ from model.network.stack_description import describe_stack, matrix_of
 from model.network.transformer import Embedding, Transformer
 from model.trace import HookPoint, name_hook_points
 
-__all__ = ["TutorialDecoder", "TutorialTransformer", "make_model", "shown_sizes", "take"]
+__all__ = ["TutorialDecoder", "make_model", "shown_sizes", "take"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -47,17 +47,16 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class TutorialTransformer(Transformer):
     """An encoder-decoder."""
 
-    def __init__(self, config: ModelConfig, differences: Differences) -> None:
-        pad_id, target_pad_id = differences.pads
-        super().__init__(config, pad_id=pad_id, target_pad_id=target_pad_id)
-        if differences.final_norm:
+    def __init__(self, config: ModelConfig, described: TranslatorDescription) -> None:
+        super().__init__(config, pad_id=described.source.pad_id, target_pad_id=described.target.pad_id)
+        if described.final_norm:
             self.encoder.norm, self.decoder.norm = nn.LayerNorm(config.d_model), nn.LayerNorm(config.d_model)
-        replace_norms(self, differences.norm)
-        if differences.output_bias:
+        replace_norms(self, described.names.norm)
+        if described.output_bias:
             self.output_projection = nn.Linear(config.d_model, config.target_vocab_size)
-        if not differences.scale_embeddings:
+        if not described.scale_embeddings:
             self.encoder.embedding.scale = self.decoder.embedding.scale = 1.0
-        self.reads_padding = differences.reads_padding
+        self.reads_padding = described.reads_padding
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         mask = padding_mask(source, self.pad_id) | self.reads_padding
@@ -202,7 +201,7 @@ def make_model(described: Description, sizes: ModelConfig | DecoderSizes) -> Tut
         return TutorialDecoder(sizes, described.names.norm)
     assert isinstance(described, TranslatorDescription)
     assert isinstance(sizes, ModelConfig)
-    return TutorialTransformer(sizes, described.differences)
+    return TutorialTransformer(sizes, described)
 
 
 def shown_sizes(sizes: DecoderSizes) -> ForeignSizes:

@@ -14,7 +14,7 @@ from model.checkpoints.saved_positions import POSITIONS, guessed_tables, is_tabl
 from model.config.section import ConfigError
 from model.safety.torch_files import SavedFile
 
-__all__ = ["TUTORIALS", "Tutorial", "recognise"]
+__all__ = ["recognise"]
 
 MAX_LENGTH = 256  # of a model without a table of positions
 LONGEST = 4096
@@ -66,7 +66,8 @@ class Tutorial:
     model: Mapping[str, object]  # settings of the table [model]
     # Other settings, from what is in the file and the sizes; None if it is not from this tutorial.
     read: Callable[[Found, Sizes], Sizes | None] = lambda found, sizes: {}
-    specials: Mapping[str, object] = field(default_factory=dict)  # settings of the table [specials]
+    specials: Mapping[str, str] = field(default_factory=dict)  # of a decoder alone
+    around_source: bool = True  # a source begins with bos
 
 
 def ends(source: str, target: str, output: str, prefix: str = "") -> dict[str, str]:
@@ -110,51 +111,38 @@ def heads_of_lecture(found: Found, sizes: Sizes) -> Sizes:
 FIXED = {"norm": "pre", "activation": "relu", "scale_embeddings": True}
 OPTIONS = {"norm": UNKNOWN, "activation": UNKNOWN}  # of torch.nn.Transformer
 ALONE = {"norm": "pre", "final_norm": True, "scale_embeddings": False}
-AROUND = {"around_source": True}  # a source begins with bos
 # In the training data of llama2.c, <s> stands before each text, and no token ends it.
 LLAMA = {"bos": "<s>", "eos": "<s>", "unknown": "<unk>"}
 TUTORIALS = (
+    Tutorial(layout="annotated", names=ends("src_embed.0.lut", "tgt_embed.0.lut", "generator.proj"), model=FIXED),
     Tutorial(
-        layout="annotated",
-        names=ends("src_embed.0.lut", "tgt_embed.0.lut", "generator.proj"),
-        model=FIXED,
-        specials=AROUND,
-    ),
-    Tutorial(
-        layout="hkproj",
-        names=ends("src_embed.embedding", "tgt_embed.embedding", "projection_layer.proj"),
-        model=FIXED,
-        specials=AROUND,
+        layout="hkproj", names=ends("src_embed.embedding", "tgt_embed.embedding", "projection_layer.proj"), model=FIXED
     ),
     Tutorial(
         layout="hyunwoongko",
         names=ends("encoder.emb.tok_emb", "decoder.emb.tok_emb", "decoder.linear"),
         model=FIXED | {"norm": "post", "scale_embeddings": False, "positional": "sinusoidal"},
-        specials=AROUND,
     ),
     Tutorial(
         layout="bentrevett",
         names=ends("encoder.tok_embedding", "decoder.tok_embedding", "decoder.fc_out"),
         model=FIXED | {"norm": "post", "positional": "learned"},
-        specials=AROUND,
     ),
     Tutorial(
         layout="joeynmt",
         names=ends("src_embed.lut", "trg_embed.lut", "decoder.output_layer"),
         model={"activation": UNKNOWN, "scale_embeddings": UNKNOWN},  # the last norm shows where norms are
-        specials={"around_source": False},
+        around_source=False,
     ),
     Tutorial(  # PyTorch's tutorial "Language Translation with nn.Transformer"
         layout="torch",
         names=ends("src_tok_emb.embedding", "tgt_tok_emb.embedding", "generator", "transformer."),
         model=OPTIONS | {"scale_embeddings": True},
-        specials=AROUND,
     ),
     Tutorial(  # pytorch/examples, language_translation
         layout="torch",
         names=ends("src_embedding", "tgt_embedding", "ff", "transformer."),
         model=OPTIONS | {"scale_embeddings": False},
-        specials=AROUND,
     ),
 )
 DECODERS = (
@@ -232,7 +220,6 @@ def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
             layout="torch",
             names=ends(source[0], target[0], outputs[0], queries.removesuffix(QUERIES)),
             model=OPTIONS | {"scale_embeddings": UNKNOWN, "positional": UNKNOWN},
-            specials=AROUND,
         )
 
 
@@ -282,7 +269,7 @@ def translator_in(found: Found, tutorial: Tutorial, sizes: Sizes) -> dict[str, A
         "final_norm": True in final,
         "output_bias": bool(found.shape("output_projection.bias")),
     }
-    values: dict[str, Any] = {"model": model, "specials": dict(tutorial.specials)}
+    values: dict[str, Any] = {"model": model, "specials": {"around_source": tutorial.around_source}}
     tables = tables_in(found, model["d_model"], any_name=model.get("positional") == UNKNOWN)
     rows = (found.saved.tensors[name].numel() // model["d_model"] for name in tables.values())
     model["max_length"] = min(*rows, LONGEST) if tables else MAX_LENGTH

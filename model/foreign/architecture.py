@@ -29,14 +29,38 @@ __all__ = [
     "classifies",
     "describe",
     "fills_gaps",
-    "library_class",
     "named_class",
     "quantized",
     "read_foreign_config",
     "read_library_config",
     "readable",
-    "require_attention",
 ]
+
+Classes = Mapping[str, str | Sequence[str]]  # family → the name of its class, or several names
+CONTINUING: Classes = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+CLASSIFYING: Classes = auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+FILLING: Classes = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+BASES: Classes = auto.MODEL_MAPPING_NAMES
+# The first half of an encoder-decoder, in a folder of its own, such as T5EncoderModel.
+ENCODERS: Classes = {
+    family: name for family, name in auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.items() if name.endswith("EncoderModel")
+}
+# The library's names of the classes of each family, in the order of the search.
+ARCHITECTURES: tuple[tuple[Task, Classes], ...] = (
+    ("reading", ENCODERS),
+    ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+    ("continuation", CONTINUING),
+    ("classification", CLASSIFYING),
+    ("reading", FILLING),
+    ("reading", BASES),
+)
+ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")  # kinds of layers that can be shown
+# Families of language models whose tokens attend to all others. They predict in another pass, with other input.
+BOTH_DIRECTIONS = ("xlnet",)
+# Ends of the names of classes without a head for a task: config.json of facebook/bart-base names a BartModel.
+HEADLESS = ("Model", "ForPreTraining")
+TEXTS = (".json", ".txt", ".jinja", ".codes", ".vocab")
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # the library would read them as text
 
 
 def read_foreign_config(folder: Path) -> ForeignConfig:
@@ -108,31 +132,6 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         raise CheckpointError(
             "The sizes in config.json of {name} cannot be used: {error}", name=name, error=error
         ) from error
-
-
-Classes = Mapping[str, str | Sequence[str]]  # family → the name of its class, or several names
-CONTINUING: Classes = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-CLASSIFYING: Classes = auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
-FILLING: Classes = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-BASES: Classes = auto.MODEL_MAPPING_NAMES
-# The first half of an encoder-decoder, in a folder of its own, such as T5EncoderModel.
-ENCODERS: Classes = {
-    family: name for family, name in auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.items() if name.endswith("EncoderModel")
-}
-# The library's names of the classes of each family, in the order of the search.
-ARCHITECTURES: tuple[tuple[Task, Classes], ...] = (
-    ("reading", ENCODERS),
-    ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
-    ("continuation", CONTINUING),
-    ("classification", CLASSIFYING),
-    ("reading", FILLING),
-    ("reading", BASES),
-)
-ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")  # kinds of layers that can be shown
-# Families of language models whose tokens attend to all others. They predict in another pass, with other input.
-BOTH_DIRECTIONS = ("xlnet",)
-# Ends of the names of classes without a head for a task: config.json of facebook/bart-base names a BartModel.
-HEADLESS = ("Model", "ForPreTraining")
 
 
 def architecture(config: PreTrainedConfig, folder: Path) -> tuple[Task, type[PreTrainedModel]]:
@@ -271,10 +270,6 @@ def require_attention(config: PreTrainedConfig, name: str) -> None:
             name=name,
             others=", ".join(others),
         )
-
-
-TEXTS = (".json", ".txt", ".jinja", ".codes", ".vocab")
-MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # the library would read them as text
 
 
 @contextmanager

@@ -78,18 +78,9 @@ NORMS_AFTER = ("bart", "bigbird_pegasus", "blenderbot-small", "led", "marian", "
 CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "fc_out", "Wo", "wo", "w2", "lin2", "2")
 # The matrix that mixes the heads, in families that compute their attention in their own way.
 MIXERS = (
-    "self_attn.out_proj",
-    "self_attn.o_proj",
-    "self_attn.output",
-    "self_attention.dense",
-    "attn.out_proj",
-    "attn.c_proj",
-    "attn.attention.out_proj",
-    "attention.dense",
-    "attention.output.dense",
-    "attention.attn.o",
-    "layer.0.LocalSelfAttention.o",
-    "layer.0.SelfAttention.o",
+    *("self_attn.out_proj", "self_attn.o_proj", "self_attn.output", "self_attention.dense", "attn.out_proj"),
+    *("attn.c_proj", "attn.attention.out_proj", "attention.dense", "attention.output.dense", "attention.attn.o"),
+    *("layer.0.LocalSelfAttention.o", "layer.0.SelfAttention.o"),
 )
 CROSS_MIXERS = ("encoder_attn.out_proj", "layer.1.EncDecAttention.o")
 BERT_NETWORK = ("intermediate", "output.dense")
@@ -158,18 +149,8 @@ LAYOUTS: tuple[Layout, ...] = (
 )
 LAYER = re.compile(r"(.+?)\.(\d+)\.")  # the start of the name of an attention module: the list of layers, the number
 FINAL_NORMS = (
-    "norm",
-    "norm_f",
-    "ln",
-    "ln_f",
-    "final_layer_norm",
-    "final_layernorm",
-    "final_norm",
-    "layer_norm",
-    "layernorm",
-    "embedding_norm",
-    "emb_layer_norm_after",
-    "LayerNorm",
+    *("norm", "norm_f", "ln", "ln_f", "final_layer_norm", "final_layernorm", "final_norm", "layer_norm", "layernorm"),
+    *("embedding_norm", "emb_layer_norm_after", "LayerNorm"),
 )
 NARROW = (".embeddings_project", ".embedding_hidden_mapping_in")  # after narrow embeddings (ELECTRA, RemBERT)
 EMBEDDING_NORMS = ("LayerNorm", "layer_norm", "norm")  # in a module of their own; BART has them beside its layers

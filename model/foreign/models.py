@@ -24,6 +24,7 @@ from model.foreign.architecture import fills_gaps
 from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.generation import rules_of
 from model.foreign.positions import find_positions
+from model.foreign.readout import describe_matrix
 from model.foreign.returned_attention import place_returned_weights
 from model.foreign.sizes import few_tokens, learned_positions, run_on, sizes_of
 from model.foreign.stacks import ForeignStacks
@@ -36,13 +37,11 @@ from model.text.vocab import Specials
 from model.trace import active_trace
 
 __all__ = [
-    "ForeignCache",
     "ForeignClassifier",
     "ForeignLanguageModel",
     "ForeignModel",
     "ForeignReader",
     "ForeignTranslator",
-    "LanguageModelCache",
     "continuing",
 ]
 
@@ -109,43 +108,34 @@ class ForeignModel(nn.Module):
         return self.position_kinds[name]
 
     def scaling(self, kind: str, layer: int) -> float:
-        self.require_hooks()
-        return self.hooks[kind, layer].scoring.scaling
+        return self.hooks_of(kind, layer).scoring.scaling
 
     def score_cap(self, kind: str, layer: int) -> float | None:
-        self.require_hooks()
-        return self.hooks[kind, layer].scoring.cap
+        return self.hooks_of(kind, layer).scoring.cap
 
     def sinks(self, kind: str, layer: int) -> Tensor | None:
-        self.require_hooks()
-        return self.hooks[kind, layer].scoring.sinks
+        return self.hooks_of(kind, layer).scoring.sinks
 
-    def require_hooks(self) -> None:
+    def hooks_of(self, kind: str, layer: int) -> AttentionHooks:
         """Raises ConfigError if only the weights of the attention are known."""
         if self.read_only_reason:
             raise ConfigError(self.read_only_reason)
+        return self.hooks[kind, layer]
 
     def stack(self, name: str) -> Stack:
         return self.stacks.stack(name)
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
-        self.require_hooks()
-        hooks = self.hooks[kind, layer]
+        hooks = self.hooks_of(kind, layer)
         if not hooks.direct:
             raise ConfigError(
                 "Models of the family {model_type} have a norm, a gate or several matrices after the head "
                 "outputs. So the contribution of a single head cannot be computed.",
                 model_type=self.model.config.model_type,
             )
-        (projection,) = hooks.projection
-        weight, bias = projection.weight, projection.bias
-        assert isinstance(weight, Tensor)
-        matrix = weight.T if isinstance(projection, nn.Linear) else weight  # GPT-2 stores the transpose
-        zeros = torch.zeros(matrix.size(1))
-        return HeadMixing(
-            matrix=matrix.detach().float(),
-            bias=bias.detach().float() if isinstance(bias, Tensor) else zeros,
-        )
+        matrix = describe_matrix(hooks.projection[0])
+        bias = torch.zeros(len(matrix.weight)) if matrix.bias is None else matrix.bias
+        return HeadMixing(matrix=matrix.weight.T.float(), bias=bias.float())
 
 
 class ForeignCache:
@@ -283,30 +273,27 @@ def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
 
 
 class LanguageModelCache:
-    """The library's keys and values, and the logits of the prompt that the search has not read yet."""
+    """The library's keys and values."""
 
     def __init__(self) -> None:
         self.steps = DynamicCache()
-        self.ahead: Tensor | None = None  # logits (B, N, V) for the tokens of the prompt that the search reads later
-        self.length = 0  # tokens that the search has read
+        self.length = 0  # tokens that have been read
         self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
         """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
         self.steps.reorder_cache(cast(torch.LongTensor, rows))
-        self.ahead = None if self.ahead is None else self.ahead[rows]
         self.read = None if self.read is None else self.read[rows]
 
 
 class ForeignLanguageModel(ForeignModel):
     """A model of the library that continues a text. It never changes after it is built.
 
-    Our searches treat the prompt as forced tokens at the start of the text. With a cache, the whole prompt is read in
-    one pass, at the first step of the search.
+    Our searches treat the prompt as forced tokens at the start of the text.
     """
 
     task: Literal["continuation"] = "continuation"
-    reads_ahead = False  # `decode` reads the whole prompt at the first step
+    reads_ahead = True
 
     def __init__(self, model: PreTrainedModel, *, padding: Padding | None = None) -> None:
         """Place the hook points and find the sizes.
@@ -334,7 +321,7 @@ class ForeignLanguageModel(ForeignModel):
         return LanguageModelCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        # There is no encoder: `decode` needs only the prompt itself.
+        # There is no encoder: `decode` needs only the tokens that it reads.
         return source, torch.ones_like(source, dtype=torch.bool)[:, None, None]
 
     def decode(
@@ -347,15 +334,9 @@ class ForeignLanguageModel(ForeignModel):
         first: int = 0,
     ) -> Tensor:
         assert cache is None or isinstance(cache, LanguageModelCache)
-        if cache is None:
-            return self.logits(target, None)[:, first:]
-        if cache.length == 0:
-            logits = self.logits(memory, cache)
-        else:
-            logits = self.logits(target, cache) if cache.ahead is None else cache.ahead
-        cache.ahead = logits[:, 1:] if logits.size(1) > 1 else None
-        cache.length += 1
-        return logits[:, :1]
+        if cache is not None:
+            cache.length += target.size(1)
+        return self.logits(target, cache)[:, first:]
 
     def logits(self, ids: Tensor, cache: LanguageModelCache | None) -> Tensor:
         """Logits (B, T, V) for the token after each of the token ids (B, T)."""

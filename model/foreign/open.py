@@ -53,10 +53,12 @@ from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 
-__all__ = ["choose_language", "languages_of", "open_foreign", "padding_of", "pair_of", "read_tokenizer"]
+__all__ = ["choose_language", "open_foreign", "pair_of"]
 
 # While the library opens a model, it changes functions of its own and of PyTorch. Two at once would disturb each other.
 OPENING = threading.Lock()
+VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
+FEWEST = 10  # tokens of a usable vocabulary, without special ones
 
 
 def open_foreign(
@@ -216,10 +218,6 @@ def wrap(
     return ForeignClassifier(model, pad_id=pad_id, segments=segments)
 
 
-VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
-FEWEST = 10  # tokens of a usable vocabulary, without special ones
-
-
 def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """Raises CheckpointError if the library cannot read the tokenizer."""
     try:
@@ -267,8 +265,7 @@ def pair_of(folder: Path, tokenizer: PreTrainedTokenizerBase, model: ForeignMode
     source = ForeignTokenizer(tokenizer)
     target = source
     if hasattr(tokenizer, "_switch_to_target_mode"):
-        other = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        target = ForeignTokenizer(other, target=True)
+        target = ForeignTokenizer(read_tokenizer(folder), target=True)
     for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
         if side.size > rows:
             raise ConfigError(

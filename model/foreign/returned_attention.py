@@ -7,7 +7,6 @@ can be changed: an edit of an attention module raises an error.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,11 +16,12 @@ from transformers import PreTrainedModel
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
 from model.foreign.sizes import few_texts, run_on
+from model.foreign.stream_hooks import when_traced
 from model.messages import N_, Message
 from model.safety.errors import first_line
-from model.trace import ATTENTION, Trace, active_trace, hook_name, tracing, untraced
+from model.trace import ATTENTION, Trace, hook_name, tracing, untraced
 
-__all__ = ["ReturnedSizes", "from_windows", "place_returned_weights", "require_full_attention", "weights_returned_by"]
+__all__ = ["from_windows", "place_returned_weights", "require_full_attention", "weights_returned_by"]
 
 # Where the library's output has the weights of each kind. An encoder beside a decoder returns its own.
 SINGLE, WITH_DECODER = "attentions", {"decoder": "decoder_attentions", "cross": "cross_attentions"}
@@ -57,8 +57,8 @@ def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason
     require_full_attention(model)
     fixed: list[str] = []
     for owner, places in owners_of(model, needed):
-        owner.register_forward_pre_hook(partial(ask_for_weights, reason, fixed), with_kwargs=True)
-        owner.register_forward_hook(partial(show_weights, str(model.config.model_type), places))
+        owner.register_forward_pre_hook(when_traced(ask_for_weights, reason, fixed), with_kwargs=True)
+        owner.register_forward_hook(when_traced(show_weights, str(model.config.model_type), places))
     sizes = check(model, needed)
     stages = [name for name, _ in AttentionHooks("encoder", 0, Scoring(scaling=1.0)).named_children()]
     fixed += [
@@ -84,22 +84,18 @@ def owners_of(model: PreTrainedModel, needed: Sequence[str]) -> list[tuple[nn.Mo
 
 
 def ask_for_weights(
-    reason: str, fixed: Sequence[str], _module: nn.Module, inputs: tuple[Any, ...], named: Mapping[str, Any]
+    trace: Trace, reason: str, fixed: Sequence[str], _module: object, inputs: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
-    """While a trace is active, ask for the weights. Raises ConfigError if it would edit one of the `fixed` tensors."""
-    trace = active_trace()
-    if trace is None:
-        return None
+    """Ask for the weights. Raises ConfigError if the trace would edit one of the `fixed` tensors."""
     if trace.edits_any(fixed):
         raise ConfigError(reason)
     return inputs, {**named, "output_attentions": True}
 
 
-def show_weights(family: str, places: Mapping[str, str], _module: nn.Module, _inputs: object, output: Any) -> None:
+def show_weights(
+    trace: Trace, family: str, places: Mapping[str, str], _module: object, _inputs: object, output: Any
+) -> None:
     """The returned weights pass the hook points of their layers."""
-    trace = active_trace()
-    if trace is None:
-        return
     for kind, place in places.items():
         for layer, weights in enumerate(weights_returned_by(family, kind, place, output)):
             trace.visit(hook_name(kind, layer, "weights"), weights)

@@ -49,13 +49,12 @@ class ForeignStacks:
         """
         self.model = model
         self.modules: dict[str, StackModules] = {}
-        self.reasons: dict[str, str] = {}
-        self.checked: dict[str, Stack] = {}
+        self.found: dict[str, Stack | str] = {}  # the description, or why there is none
         for name in names:
             try:
                 self.modules[name] = find_stack(model, name)
             except Exception as error:  # a family that is built in another way still shows its maps
-                self.reasons[name] = reason_of(error)
+                self.found[name] = reason_of(error)
         place_stream_hooks(model, list(self.modules.values()))
 
     def stack(self, name: str) -> Stack:
@@ -64,36 +63,33 @@ class ForeignStacks:
         Raises:
             ConfigError: the model does not have this stack, its blocks are not known, or they compute something else.
         """
-        if name not in self.checked and name not in self.reasons:
+        if name not in self.found:
             with CHECKING:
-                self.check(name)
-        if name in self.checked:
-            return self.checked[name]
+                if name not in self.found:
+                    self.found[name] = self.checked(name)
+        found = self.found[name]
+        if isinstance(found, Stack):
+            return found
         raise ConfigError(
             "The residual stream of models of the family {family} cannot be followed: {reason}.",
             family=self.model.config.model_type,
-            reason=self.reasons[name],
+            reason=found,
         )
 
-    def check(self, name: str) -> None:
-        """Describe a stack and compare it, unless another visitor did so in the meantime."""
-        if name in self.checked or name in self.reasons:
-            return
+    def checked(self, name: str) -> Stack | str:
+        """The description of a stack, compared with the model; or why there is none."""
+        if name not in self.modules:
+            return Message("the model has no {stack}", stack=name)
         try:
-            self.checked[name] = self.describe(name)
+            # The description is kept, so its tensors must not belong to the inference mode of the first caller.
+            with torch.inference_mode(False):
+                stack = describe_stack(self.model, self.modules[name])
+                verify(self.model, stack)
+                return stack
         except (MemoryError, torch.OutOfMemoryError):  # there may be enough memory later
             raise
         except Exception as error:
-            self.reasons[name] = reason_of(error)
-
-    def describe(self, name: str) -> Stack:
-        if name not in self.modules:
-            raise ConfigError("the model has no {stack}", stack=name)
-        # The description is kept, so its tensors must not belong to the inference mode of the first caller.
-        with torch.inference_mode(False):
-            stack = describe_stack(self.model, self.modules[name])
-            verify(self.model, stack)
-        return stack
+            return reason_of(error)
 
 
 def reason_of(error: Exception) -> str:

@@ -23,6 +23,7 @@ MAX_GROWTH = 20  # Unicode's compatibility forms write one character as up to 18
 MAX_WORD = 500  # characters; the time of tokenizers in Python (CTRL) grows with the square of the word
 END_OF_WORD = "</w>"  # in older byte-pair encodings
 Reading = Callable[[str], tuple[str, bool]]  # token → its text, and whether it begins a word
+PROBE = "a"  # a text whose tokens show where a template puts texts
 
 
 class ForeignTokenizer:
@@ -190,9 +191,6 @@ def frame(tokenizer: PreTrainedTokenizerBase) -> tuple[tuple[int, ...], tuple[in
     whole = tokenizer("a")["input_ids"]
     start = next((i for i in range(len(whole)) if whole[i : i + len(text)] == text), 0)
     return tuple(whole[:start]), tuple(whole[start + len(text) :])
-
-
-PROBE = "a"  # a text whose tokens show where a template puts texts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,7 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoints.description import write_values
-from model.checkpoints.questions import Question, answered, questions_for
-from model.checkpoints.recognition import has_only_weights, require_recognised
+from model.checkpoints.recognition import Question, answered, has_only_weights, questions_for, require_recognised
 from model.files import CheckpointError
 
 __all__ = ["answer_questions", "describe_and_open", "open_questions"]
