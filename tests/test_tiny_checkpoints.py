@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError
-from model.foreign.description import read_foreign_config
+from model.foreign.architecture import read_foreign_config
 from model.foreign.known_config import read_known_config
 from model.inference.opening import open_checkpoint
 from model.inference.translate import translate

@@ -20,8 +20,9 @@ from model.analysis.lens import logit_lens
 from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
+from model.checkpoints.tutorial_model import TutorialDecoder
 from model.config.section import ConfigError
-from model.foreign.base import ForeignModel
+from model.foreign.models import ForeignModel
 from model.inference.padded_pass import Side
 from model.inference.run import Run as ModelRun
 from model.network.residual_stream import StackName
@@ -173,7 +174,7 @@ def library_of(run: Run, batch: PaddedBatch) -> LibraryRun:
 def positions(run: Run) -> float:
     """What the description of the positions says against what the model does with one token at many positions."""
     model = run.pair.checkpoint.model
-    assert isinstance(model, ForeignModel)
+    assert isinstance(model, ForeignModel | TutorialDecoder)
     return max(position_difference(model, name) for name in stacks(run))
 
 

@@ -14,7 +14,7 @@ from transformers.masking_utils import eager_mask
 
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
-from model.foreign.base import ForeignModel
+from model.foreign.models import ForeignModel
 from model.inference.run import Run as ModelRun
 from model.inference.run import compute
 from model.inference.translation import Translation

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
+from model.checkpoints.tutorial_model import TutorialDecoder
 from model.config.section import ConfigError
-from model.foreign.base import ForeignModel
+from model.foreign.models import ForeignModel
 from model.foreign.sizes import few_tokens
 from model.network.position_kind import PositionKind
 from model.network.residual_stream import StackName
@@ -15,7 +16,7 @@ __all__ = ["position_difference"]
 TOKENS = 12
 
 
-def position_difference(model: ForeignModel, stack: StackName) -> float:
+def position_difference(model: ForeignModel | TutorialDecoder, stack: StackName) -> float:
     """The largest difference, relative to the largest number that the model computed.
 
     Raises:
@@ -31,7 +32,12 @@ def position_difference(model: ForeignModel, stack: StackName) -> float:
 
 
 @torch.inference_mode()
-def repeated_token(model: ForeignModel) -> Trace:
+def repeated_token(model: ForeignModel | TutorialDecoder) -> Trace:
+    if isinstance(model, TutorialDecoder):
+        ids = torch.ones(1, TOKENS, dtype=torch.long)
+        with tracing() as trace:
+            model(ids, ids)
+        return trace
     ids = few_tokens(model.model)[:, :1].expand(1, TOKENS)
     with tracing() as trace:
         if model.model.config.is_encoder_decoder:

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.section import ConfigError
-from model.foreign.architecture import architecture
-from model.foreign.description import read_library_config
+from model.foreign.architecture import architecture, read_library_config
 from model.foreign.open import choose_language
 from model.foreign.returned_attention import require_full_attention, weights_returned_by
 from model.inference.opening import open_checkpoint

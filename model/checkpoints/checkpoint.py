@@ -7,21 +7,16 @@ import copy
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from torch import nn
 
 from model.config.foreign import ForeignConfig
-from model.config.model import (
-    TASKS,
-    VOCAB_SIZES,
-    AnyModelConfig,
-    ClassifierConfig,
-    config_class,
-)
+from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierConfig, config_class
 from model.config.run import TrainConfig
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
@@ -236,10 +231,8 @@ def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None =
         raise CheckpointError(
             "{folder} classifies texts and does not translate. Choose another checkpoint.", folder=folder.name
         )
-    tokenizers, sizes = load_tokenizers(config, folder), config.model
-    require_plausible_sizes(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
-    model = make_translator(sizes, pad_id=PAD_ID)
-    load_weights(weights or folder / WEIGHTS, model)
+    tokenizers, build = load_tokenizers(config, folder), partial(make_translator, config.model, pad_id=PAD_ID)
+    model = loaded(build, config, folder, weights or folder / WEIGHTS)
     return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 
 
@@ -259,14 +252,20 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
             "{folder} has learned to predict hidden words and not to classify. Train a classifier from it with --init.",
             folder=folder.name,
         )
-    tokenizers, sizes = load_tokenizers(config, folder), config.model
-    require_plausible_sizes(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
-    model = Classifier(sizes, pad_id=PAD_ID)
-    load_weights(folder / WEIGHTS, model)
+    tokenizers, build = load_tokenizers(config, folder), partial(Classifier, config.model, pad_id=PAD_ID)
+    model = loaded(build, config, folder, folder / WEIGHTS)
     return ClassifierCheckpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
+
+
+def loaded(build: Callable[[], AnyModel], config: CheckpointConfig, folder: Path, weights: Path) -> AnyModel:
+    """A model with its weights, if its sizes fit their file."""
+    require_plausible_sizes(build, config.model.to_dict(), folder)
+    model = build()
+    load_weights(weights, model)
+    return model
 
 
 def ready(model: AnyModel, device: str) -> AnyModel:

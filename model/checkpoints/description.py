@@ -1,4 +1,6 @@
-"""The contents of `headlight.toml` for a Transformer with an encoder and a decoder, checked.
+"""The file `headlight.toml`, which describes weights that a tutorial's code saved: read, checked and written.
+
+For a Transformer with an encoder and a decoder:
 
     weights = "model.pt"              # from torch.save(model.state_dict(), …), or .safetensors
     vocabulary = "vocab.json"         # token → id, one token per line, or tokenizer.json of `tokenizers`;
@@ -36,34 +38,62 @@
     target_embedding = "embed"
     output = "generator"
 
+For a decoder without an encoder, which continues a text, `task = "continuation"` is in the first lines. [model] has the
+settings of `DecoderSizes`, and [specials] has `bos`, `eos` and `unknown`, each only if the model has it. `vocabulary`
+names one of the files that `recognition.py` finds. [names] has only what differs from the layout:
+
+    [names]
+    layout = "gpt"
+    prefix = "transformer."
+    target_embedding = "transformer.wte"
+    output = "lm_head"
+
 If the names follow no layout, the table `[names.modules]` leads from our names to theirs. `{i}` is the layer. Biases
 that no layer of the file has are 0.
 """
 
-from collections.abc import Mapping
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from model.checkpoints.description_file import described_by
-from model.checkpoints.layouts import LAYOUTS, Names, NormForm
+from model.checkpoints.checkpoint import DESCRIPTION
+from model.checkpoints.layouts import ENDS, LAYOUTS, Names, TutorialTask
 from model.checkpoints.saved_positions import PositionForm
-from model.checkpoints.tutorial_model import Differences
+from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig
 from model.config.section import Section, require
+from model.files import CheckpointError, replace_file
+from model.messages import Message
+from model.safety.errors import first_line
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.text.file_tokenizer import FileTokenizer, read_file_tokenizer
 from model.text.vocab import Marks, Specials
 from model.text.vocabulary_list import read_vocabulary
 
-__all__ = ["Description", "described_in", "specials_of"]
+__all__ = [
+    "UNKNOWN",
+    "DecoderDescription",
+    "Description",
+    "TranslatorDescription",
+    "as_toml",
+    "described_in",
+    "literal",
+    "read_draft",
+    "read_values",
+    "unknown_settings",
+    "write_values",
+]
 
+UNKNOWN = "fill in"  # the value of a setting that weights cannot tell
 MAX_POSITIONS = 4096
 FLAGS = {"final_norm": False, "output_bias": False, "scale_embeddings": True}  # in [model]; ours do not have them
 POSITIONAL = ("sinusoidal", "learned", "table", "none", "rotary", "alibi")
-SETTINGS = {
-    *("task", "weights", "vocabulary", "source_vocabulary", "target_vocabulary", "tokens", "ignore"),
-    *("model", "positions", "norm", "specials", "names"),
-}
+SETTINGS = {"task", "weights", "vocabulary", "tokens", "ignore", "model", "positions", "norm", "specials", "names"}
+SIDES = {"source_vocabulary", "target_vocabulary"}
+SIZES = ("d_model", "num_heads", "d_ff", "num_encoder_layers", "num_decoder_layers", "max_length", "vocab_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +124,10 @@ class Side:
         return self.vocabulary[token]
 
     @property
+    def pad_id(self) -> int:
+        return self.id_of(self.specials.pad)
+
+    @property
     def marks(self) -> Marks:
         unknown, tokens = self.specials.unknown, (self.specials.pad, self.specials.bos, self.specials.eos)
         return Marks(
@@ -103,34 +137,119 @@ class Side:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Description:
-    """The contents of `headlight.toml`."""
+class DecoderSpecials(Section):
+    """The table [specials] of a decoder alone; "" for a token that it does not have."""
 
+    bos: str = ""
+    eos: str = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What every `headlight.toml` says."""
+
+    folder: Path
+    task: TutorialTask
     weights: Path
-    model: ModelConfig
-    differences: Differences
+    model: ModelConfig | DecoderSizes
+    scale_embeddings: bool  # token vectors are multiplied by √d_model
+    names: Names
     positions: PositionForm
     positions_given: bool  # [model] states the kind
-    source: Side
-    target: Side
-    specials: Specials
-    tokens: Literal["characters", "words"]
-    names: Names
+    tokens: Literal["characters", "words", ""]  # "" if the vocabulary decides
     ignore: tuple[str, ...]
     values: Mapping[str, object]
 
 
-def described_in(folder: Path) -> Description:
+@dataclass(frozen=True, kw_only=True)
+class TranslatorDescription(Description):
+    """An encoder-decoder, and what it has or lacks, compared with ours."""
+
+    model: ModelConfig
+    final_norm: bool
+    output_bias: bool
+    reads_padding: bool  # there is no padding mask for the source
+    source: Side
+    target: Side
+    specials: Specials
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderDescription(Description):
+    """A decoder alone. Its vocabulary is read when it is opened."""
+
+    model: DecoderSizes
+    vocabulary: Path
+    specials: DecoderSpecials
+
+
+def read_values(folder: Path) -> Mapping[str, Any]:
+    """The values of `headlight.toml`. Its setting `task` is "translation", or "continuation" for a decoder alone.
+
+    Raises:
+        CheckpointError: it cannot be read, it is not TOML, or a setting in it is still `UNKNOWN`.
+    """
+    values = read_draft(folder)
+    if unknown := [".".join(path) for path in unknown_settings(values)]:
+        raise CheckpointError(
+            "{description} of {folder} does not say {settings} yet. Replace each “{unknown}” by its value.",
+            description=DESCRIPTION,
+            folder=folder.name,
+            settings=", ".join(unknown),
+            unknown=UNKNOWN,
+        )
+    return values
+
+
+def read_draft(folder: Path) -> Mapping[str, Any]:
+    """As `read_values`, also while settings are still `UNKNOWN`."""
+    try:
+        return tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise unusable(folder, first_line(error)) from error
+
+
+def described_in(folder: Path) -> TranslatorDescription | DecoderDescription:
     """Read the description of a folder without its weights.
 
     Raises:
-        CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
+        CheckpointError: `headlight.toml` or a file that it names is missing or wrong.
     """
-    return described_by(folder, description_of, SETTINGS)
+    values = read_values(folder)
+    alone = values.get("task") == "continuation"
+    known = SETTINGS if alone else SETTINGS | SIDES
+    try:
+        unknown = sorted(values.keys() - known)
+        require(
+            not unknown,
+            "it has no setting {unknown}. Its settings are: {known}.",
+            unknown=", ".join(unknown),
+            known=", ".join(sorted(known)),
+        )
+        return decoder_of(values, folder) if alone else translator_of(values, folder)
+    except (ValueError, TypeError, KeyError) as error:
+        missing = isinstance(error, KeyError)
+        reason = Message("the setting {name} is missing. Add it.", name=error) if missing else first_line(error)
+        raise unusable(folder, reason) from error
 
 
-def description_of(values: Mapping[str, Any], folder: Path) -> Description:
-    model = dict(values["model"])
+def decoder_of(values: Mapping[str, Any], folder: Path) -> DecoderDescription:
+    model = table_of(values, "model")
+    require_sizes(model, *SIZES[:3], *SIZES[4:])
+    sizes = DecoderSizes.from_dict(model)
+    return DecoderDescription(
+        **common_of(values, folder, "continuation"),
+        tokens=tokens_of(values, ""),
+        model=sizes,
+        scale_embeddings=sizes.scale_embeddings,
+        vocabulary=inside(folder, values["vocabulary"]),
+        specials=DecoderSpecials.from_dict(table_of(values, "specials")),
+    )
+
+
+def translator_of(values: Mapping[str, Any], folder: Path) -> TranslatorDescription:
+    model = table_of(values, "model")
     flags = {name: model.pop(name, default) for name, default in FLAGS.items()}
     for name, flag in flags.items():
         require(isinstance(flag, bool), "{name} is {flag}. It must be true or false.", name=name, flag=repr(flag))
@@ -148,26 +267,36 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
         fill_source=filled,
         length=length,
     )
-    names = names_of(values)
-    return Description(
-        weights=inside(folder, values["weights"]),
+    return TranslatorDescription(
+        **common_of(values, folder, "translation"),
+        **flags,
+        tokens=tokens_of(values, "words"),
         model=sizes_of(model, source, target),
-        differences=Differences(
-            pads=(source.id_of(source.specials.pad), target.id_of(target.specials.pad)),
-            norm=names.norm,
-            reads_padding=bool(filled),
-            **flags,
-        ),
-        positions=PositionForm.from_dict(table_of(values, "positions")),
-        positions_given="positional" in model,
+        reads_padding=bool(filled),
         source=source,
         target=target,
         specials=specials_of(source, target, around=around, filled=filled),
-        tokens=tokens_of(values),
-        names=names,
-        ignore=ignored_by(values),
-        values=values,
     )
+
+
+def common_of(values: Mapping[str, Any], folder: Path, task: TutorialTask) -> dict[str, Any]:
+    """The fields of `Description`."""
+    ignore = values.get("ignore", [])
+    require(
+        isinstance(ignore, list) and all(isinstance(name, str) for name in ignore),
+        'ignore is {value}. It must be a list of names, such as ["criterion.*"].',
+        value=repr(ignore),
+    )
+    return {
+        "folder": folder,
+        "task": task,
+        "weights": inside(folder, values["weights"]),
+        "names": names_of(values, task),
+        "positions": PositionForm.from_dict(table_of(values, "positions")),
+        "positions_given": "positional" in values["model"],
+        "ignore": tuple(ignore),
+        "values": values,
+    }
 
 
 def sizes_of(model: dict[str, Any], source: Side, target: Side) -> ModelConfig:
@@ -181,8 +310,7 @@ def sizes_of(model: dict[str, Any], source: Side, target: Side) -> ModelConfig:
     vocabularies = {"source_vocab_size": source.vocabulary, "target_vocab_size": target.vocabulary}
     counts = {name: max(vocabulary.values()) + 1 for name, vocabulary in vocabularies.items()}
     sizes = ModelConfig.from_dict({"dropout": 0.0, "tie_embeddings": "none"} | model | counts)
-    for name in ("d_model", "num_heads", "d_ff", "num_encoder_layers", "num_decoder_layers"):
-        require(name in model, "the setting {name} is missing in [model]. Add it.", name=name)
+    require_sizes(model, *SIZES[:5])
     return sizes
 
 
@@ -214,60 +342,48 @@ def specials_of(source: Side, target: Side, *, around: bool, filled: int) -> Spe
     """Raises ConfigError if a vocabulary does not have one of the tokens."""
     if source.specials.unknown:
         source.id_of(source.specials.unknown)
-    pad = target.id_of(target.specials.pad)
     return Specials(
         bos=target.id_of(target.specials.bos),
         eos=target.id_of(target.specials.eos),
-        banned=(pad,),  # a written token is read next, and padding is not read
+        banned=(target.pad_id,),  # a written token is read next, and padding is not read
         before=(source.id_of(source.specials.bos),) if around else (),
         after=(source.id_of(source.specials.eos),),
-        fill=(source.id_of(source.specials.pad),) * filled,
+        fill=(source.pad_id,) * filled,
         unknown=source.marks.unknown,
         marks=source.marks.special,
         written=target.marks,
     )
 
 
-def tokens_of(values: Mapping[str, Any]) -> Literal["characters", "words"]:
-    tokens = values.get("tokens", "words")
+def require_sizes(model: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        require(name in model, "the setting {name} is missing in [model]. Add it.", name=name)
+
+
+def tokens_of(values: Mapping[str, Any], usual: Literal["words", ""]) -> Literal["characters", "words", ""]:
+    tokens: Literal["characters", "words", ""] = values.get("tokens", usual)
     require(
-        tokens in ("characters", "words"),
+        tokens in ("characters", "words", usual),
         'tokens is {tokens}. It must be "characters" or "words".',
         tokens=repr(tokens),
     )
-    return "characters" if tokens == "characters" else "words"
+    return tokens
 
 
-def ignored_by(values: Mapping[str, Any]) -> tuple[str, ...]:
-    ignore = values.get("ignore", [])
-    require(
-        isinstance(ignore, list) and all(isinstance(name, str) for name in ignore),
-        'ignore is {value}. It must be a list of names, such as ["criterion.*"].',
-        value=repr(ignore),
-    )
-    return tuple(ignore)
-
-
-def names_of(values: Mapping[str, Any]) -> Names:
+def names_of(values: Mapping[str, Any], task: TutorialTask) -> Names:
     names = table_of(values, "names")
-    layout = names.get("layout", "torch")
+    name, layouts = names.get("layout", "torch"), LAYOUTS[task]
     require(
-        layout in LAYOUTS,
+        name in layouts,
         "layout is {layout}. It must be one of {layouts}.",
-        layout=repr(layout),
-        layouts=", ".join(LAYOUTS),
+        layout=repr(name),
+        layouts=", ".join(layouts),
     )
     modules = names.get("modules", {})
     require(isinstance(modules, dict), "names.modules is {value}. It must be a table.", value=repr(modules))
-    return Names(
-        layout=layout,
-        prefix=str(names.get("prefix", "")),
-        source_embedding=str(names["source_embedding"]),
-        target_embedding=str(names["target_embedding"]),
-        output=str(names["output"]),
-        modules={str(ours): str(theirs) for ours, theirs in modules.items()},
-        norm=NormForm.from_dict(LAYOUTS[layout].norm.to_dict() | table_of(values, "norm")),
-    )
+    for end in ENDS if task == "translation" else ():
+        names[end]  # raises KeyError
+    return Names.of(name, layouts[name], names, table_of(values, "norm"))
 
 
 def table_of(values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -281,3 +397,49 @@ def inside(folder: Path, name: object) -> Path:
     path = folder / str(name)
     require(path.resolve().is_relative_to(folder.resolve()), "{name} is not in the folder. Copy it there.", name=name)
     return path
+
+
+def unusable(folder: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        "{description} of {folder} cannot be used: {reason}",
+        description=DESCRIPTION,
+        folder=folder.name,
+        reason=reason,
+    )
+
+
+def unknown_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to each setting that is `UNKNOWN`."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ((name, *path) for path in unknown_settings(value))
+        elif value == UNKNOWN:
+            yield (name,)
+
+
+def write_values(folder: Path, values: Mapping[str, Any]) -> None:
+    """Write `headlight.toml`.
+
+    Raises:
+        CheckpointError: the file cannot be written.
+    """
+    replace_file(folder / DESCRIPTION, as_toml(values))
+
+
+def as_toml(values: Mapping[str, Any]) -> str:
+    """The text of a `headlight.toml`: first the plain settings, then the tables."""
+    plain = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
+    tables = {name: value for name, value in values.items() if isinstance(value, Mapping)}
+    blocks = [lines_of(plain), *(f"[{name}]\n{lines_of(table)}" for name, table in tables.items())]
+    return "\n".join(block for block in blocks if block)
+
+
+def lines_of(table: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {literal(value)}\n" for name, value in table.items())
+
+
+def literal(value: object) -> str:
+    """A value in TOML. Its texts, numbers and lists are written as in JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {literal(inner)}" for name, inner in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -13,8 +13,9 @@ from model.config.decoder import DecoderSizes
 from model.config.model import ModelConfig, Positional
 from model.config.section import Section, require
 from model.network.positional import sinusoidal_table
+from model.safety.torch_files import SavedFile
 
-__all__ = ["POSITIONS", "PositionForm", "Positions", "find_positions", "guessed_tables", "is_table"]
+__all__ = ["POSITIONS", "PositionForm", "Positions", "find_positions", "guessed_tables", "is_table", "named_as_in"]
 
 LIMIT = 20_000  # rows of a table that is computed
 POSITIONS = re.compile(r"(^|[._])(w?pe|pos(?!itionwise)\w*)([._]|$)")
@@ -61,18 +62,24 @@ class Positions:
 
 
 def find_positions(
-    config: ModelConfig | DecoderSizes, form: PositionForm, tensors: Mapping[str, Tensor], *, given: bool
+    config: ModelConfig | DecoderSizes,
+    form: PositionForm,
+    tensors: Mapping[str, Tensor],
+    stacks: Iterable[str],
+    *,
+    given: bool,
 ) -> dict[str, Positions]:
-    """The positions of the encoder and of the decoder.
+    """The positions of each stack.
 
     Args:
         config: The sizes, with the kind of positions.
         form: The table [positions].
         tensors: The tensors of the file that no parameter needs.
+        stacks: "encoder" and "decoder", or one of them.
         given: Whether the description states the kind.
 
     Returns:
-        "encoder" and "decoder" → their positions; nothing where no vectors are added to the tokens.
+        Stack → its positions; nothing where no vectors are added to the tokens.
 
     Raises:
         ConfigError: a table is missing, has another shape, or may belong to either side.
@@ -88,7 +95,7 @@ def find_positions(
             kind=repr(config.positional),
         )
     found = {}
-    for stack in ("encoder", "decoder"):
+    for stack in stacks:
         if name := names.get(stack, ""):
             table = rows_of(tensors[name], name, config, form)
             kind = config.positional if given and config.positional != "sinusoidal" else kind_of(table, name, tensors)
@@ -97,6 +104,14 @@ def find_positions(
             table = formula(config, form)
             found[stack] = Positions(kind="sinusoidal" if is_usual(table) else "table", table=table)
     return found
+
+
+def named_as_in(saved: SavedFile, form: PositionForm, usual: str) -> PositionForm:
+    """The table [positions] with the names in the file, and with the usual table of a layout if it names none."""
+    source, target, table = map(saved.key, (form.source_table, form.target_table, form.table))
+    if saved.key(usual) in saved.tensors and not (table or source or target):
+        table = saved.key(usual)
+    return replace(form, table=table, source_table=source, target_table=target)
 
 
 def named_tables(form: PositionForm, tensors: Mapping[str, Tensor]) -> dict[str, str]:

@@ -1,89 +1,28 @@
 """Recognises the Transformers of well-known tutorials by the names and shapes of their tensors."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model.checkpoints.description_file import UNKNOWN
-from model.checkpoints.layouts import LAYOUTS, Names, NormForm
+import torch
+from torch import Tensor
+
+from model.checkpoints.description import UNKNOWN
+from model.checkpoints.layouts import ENDS, LAYOUTS, Layout, Names, NormForm, TutorialTask
 from model.checkpoints.saved_positions import POSITIONS, guessed_tables, is_table
 from model.config.section import ConfigError
 from model.safety.torch_files import SavedFile
 
-__all__ = ["TUTORIALS", "Tutorial", "recognise_tutorial", "setting_in"]
+__all__ = ["recognise"]
 
 MAX_LENGTH = 256  # of a model without a table of positions
 LONGEST = 4096
 HEADS = ("num_heads", "n_heads", "nhead", "n_head", "heads", "attn_heads", "num_attention_heads")
 LOSSES = ("criterion", "loss", "loss_fn", "loss_function")  # modules that a training loop keeps beside the model
-EMBEDDINGS = ("encoder.embedding.tokens", "decoder.embedding.tokens")
-NORM = "encoder.layers.0.self_attention_residual.norm.weight"
+NORM = "decoder.layers.0.self_attention_residual.norm"
 QUERIES = "encoder.layers.0.self_attn.in_proj_weight"  # of torch.nn.Transformer
 TARGET = re.compile(r"(^|[._])(tgt|trg|target|dec|decoder|out|output)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tutorial:
-    """What the code of a tutorial fixes, so that nobody has to be asked. An option of its code is `UNKNOWN`."""
-
-    layout: str
-    embeddings: tuple[str, str]
-    output: str
-    model: Mapping[str, object]  # settings of the table [model]
-    around_source: bool = True  # a source begins with bos
-    prefix: str = ""  # before the names of layers
-
-
-FIXED = {"norm": "pre", "activation": "relu", "scale_embeddings": True}
-OPTIONS = {"norm": UNKNOWN, "activation": UNKNOWN}  # of torch.nn.Transformer
-TUTORIALS = (
-    Tutorial(
-        layout="annotated",
-        embeddings=("src_embed.0.lut", "tgt_embed.0.lut"),
-        output="generator.proj",
-        model=FIXED,
-    ),
-    Tutorial(
-        layout="hkproj",
-        embeddings=("src_embed.embedding", "tgt_embed.embedding"),
-        output="projection_layer.proj",
-        model=FIXED,
-    ),
-    Tutorial(
-        layout="hyunwoongko",
-        embeddings=("encoder.emb.tok_emb", "decoder.emb.tok_emb"),
-        output="decoder.linear",
-        model=FIXED | {"norm": "post", "scale_embeddings": False, "positional": "sinusoidal"},
-    ),
-    Tutorial(
-        layout="bentrevett",
-        embeddings=("encoder.tok_embedding", "decoder.tok_embedding"),
-        output="decoder.fc_out",
-        model=FIXED | {"norm": "post", "positional": "learned"},
-    ),
-    Tutorial(
-        layout="joeynmt",
-        embeddings=("src_embed.lut", "trg_embed.lut"),
-        output="decoder.output_layer",
-        model={"activation": UNKNOWN, "scale_embeddings": UNKNOWN},  # the last norm shows where norms are
-        around_source=False,
-    ),
-    Tutorial(  # PyTorch's tutorial "Language Translation with nn.Transformer"
-        layout="torch",
-        embeddings=("src_tok_emb.embedding", "tgt_tok_emb.embedding"),
-        output="generator",
-        model=OPTIONS | {"scale_embeddings": True},
-        prefix="transformer.",
-    ),
-    Tutorial(  # pytorch/examples, language_translation
-        layout="torch",
-        embeddings=("src_embedding", "tgt_embedding"),
-        output="ff",
-        model=OPTIONS | {"scale_embeddings": False},
-        prefix="transformer.",
-    ),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +30,20 @@ class Found:
     """A layout in a file."""
 
     saved: SavedFile
+    layout: Layout
     names: Names
 
-    def shape(self, parameter: str) -> tuple[int, ...]:
-        """The shape of one of our parameters in the file; () if the file does not have it."""
-        tensor = self.saved.tensors.get(self.names.of(parameter).tensor)
-        return () if tensor is None else tuple(tensor.shape)
+    def tensor(self, ours: str) -> Tensor | None:
+        """One of our parameters in the file, if it is there."""
+        try:
+            return self.names.find(ours, self.saved).tensor
+        except ConfigError:  # such as the transposed matrices of `transformers`
+            return None
+
+    def shape(self, ours: str) -> tuple[int, ...]:
+        """The shape of one of our parameters; () if the file does not have it."""
+        found = self.tensor(ours)
+        return () if found is None else tuple(found.shape)
 
     def layers(self, stack: str) -> int:
         """How many layers a stack has."""
@@ -106,31 +53,150 @@ class Found:
         return count
 
 
-def recognise_tutorial(saved: SavedFile) -> Mapping[str, Any] | None:
-    """The values of a `headlight.toml` for an encoder-decoder Transformer, or None."""
-    for tutorial in (*TUTORIALS, *torch_models(saved)):
-        for prefix in ("", "model.", "net."):
-            found = Found(saved=saved, names=names_in(saved, tutorial, prefix))
-            if (values := values_of(found, tutorial)) is not None:
-                return values
+Sizes = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tutorial:
+    """What the code of a tutorial fixes, so that nobody has to be asked. An option of its code is `UNKNOWN`."""
+
+    layout: str
+    task: TutorialTask = "translation"
+    names: Mapping[str, str] = field(default_factory=dict)  # of the table [names], where the layout does not fix them
+    model: Mapping[str, object]  # settings of the table [model]
+    # Other settings, from what is in the file and the sizes; None if it is not from this tutorial.
+    read: Callable[[Found, Sizes], Sizes | None] = lambda found, sizes: {}
+    specials: Mapping[str, str] = field(default_factory=dict)  # of a decoder alone
+    around_source: bool = True  # a source begins with bos
+
+
+def ends(source: str, target: str, output: str, prefix: str = "") -> dict[str, str]:
+    """The table [names] of a translator."""
+    return {"prefix": prefix, "source_embedding": source, "target_embedding": target, "output": output}
+
+
+def activation_of_gpt(found: Found, sizes: Sizes) -> Sizes:
+    """NanoGPT ties its output layer to its embedding. minGPT does not, and has another GELU."""
+    output, tokens = (found.tensor(f"{ENDS[end]}.weight") for end in ("output", "target_embedding"))
+    assert output is not None
+    assert tokens is not None
+    return {"activation": "gelu" if torch.equal(output, tokens) else "gelu_tanh"}
+
+
+def settings_of_llama(found: Found, sizes: Sizes) -> Sizes:
+    """Files of Llama's own code have the names of llama2.c, and nothing beside the tensors."""
+    heads, length = sizes["num_heads"], setting_in(found.saved.settings, ("max_seq_len",)) or UNKNOWN
+    shared, width = found.shape("decoder.layers.0.self_attention.key_projection.weight")[0], sizes["d_model"]
+    return {
+        "num_kv_heads": 0 if shared == width else UNKNOWN if heads == UNKNOWN else shared * heads // width,
+        "max_length": length,
+        "rotary_base": UNKNOWN if UNKNOWN in (heads, length) else 10_000.0,
+    }
+
+
+def final_norm_of_torch(found: Found, sizes: Sizes) -> Sizes | None:
+    """Only the names of the whole model tell that the mask is causal."""
+    used = {name.partition(".")[0] for ours, name in found.names.modules.items() if ours != "decoder.norm"}
+    if {name.partition(".")[0] for name in found.saved.tensors} != used | {"pos_encoder"}:
+        return None
+    return {"final_norm": bool(found.shape("decoder.norm.weight"))}
+
+
+def heads_of_lecture(found: Found, sizes: Sizes) -> Sizes:
+    """Each head has a matrix of its own."""
+    place = found.names.find("decoder.layers.0.self_attention.key_projection.weight", found.saved)
+    return {"num_heads": len(place.used)}
+
+
+FIXED = {"norm": "pre", "activation": "relu", "scale_embeddings": True}
+OPTIONS = {"norm": UNKNOWN, "activation": UNKNOWN}  # of torch.nn.Transformer
+ALONE = {"norm": "pre", "final_norm": True, "scale_embeddings": False}
+# In the training data of llama2.c, <s> stands before each text, and no token ends it.
+LLAMA = {"bos": "<s>", "eos": "<s>", "unknown": "<unk>"}
+TUTORIALS = (
+    Tutorial(layout="annotated", names=ends("src_embed.0.lut", "tgt_embed.0.lut", "generator.proj"), model=FIXED),
+    Tutorial(
+        layout="hkproj", names=ends("src_embed.embedding", "tgt_embed.embedding", "projection_layer.proj"), model=FIXED
+    ),
+    Tutorial(
+        layout="hyunwoongko",
+        names=ends("encoder.emb.tok_emb", "decoder.emb.tok_emb", "decoder.linear"),
+        model=FIXED | {"norm": "post", "scale_embeddings": False, "positional": "sinusoidal"},
+    ),
+    Tutorial(
+        layout="bentrevett",
+        names=ends("encoder.tok_embedding", "decoder.tok_embedding", "decoder.fc_out"),
+        model=FIXED | {"norm": "post", "positional": "learned"},
+    ),
+    Tutorial(
+        layout="joeynmt",
+        names=ends("src_embed.lut", "trg_embed.lut", "decoder.output_layer"),
+        model={"activation": UNKNOWN, "scale_embeddings": UNKNOWN},  # the last norm shows where norms are
+        around_source=False,
+    ),
+    Tutorial(  # PyTorch's tutorial "Language Translation with nn.Transformer"
+        layout="torch",
+        names=ends("src_tok_emb.embedding", "tgt_tok_emb.embedding", "generator", "transformer."),
+        model=OPTIONS | {"scale_embeddings": True},
+    ),
+    Tutorial(  # pytorch/examples, language_translation
+        layout="torch",
+        names=ends("src_embedding", "tgt_embedding", "ff", "transformer."),
+        model=OPTIONS | {"scale_embeddings": False},
+    ),
+)
+DECODERS = (
+    Tutorial(layout="gpt", task="continuation", model=ALONE | {"positional": "learned"}, read=activation_of_gpt),
+    Tutorial(
+        layout="llama",
+        task="continuation",
+        model=ALONE | {"rms_norm": True, "activation": "silu", "gated": True, "positional": "rotary"},
+        read=settings_of_llama,
+        specials=LLAMA,
+    ),
+    *(
+        Tutorial(
+            layout="torch",
+            task="continuation",
+            names=names,
+            model={"norm": "post", "activation": "relu", "positional": "sinusoidal", "scale_embeddings": True},
+            read=final_norm_of_torch,
+        )
+        for names in (  # in two versions of PyTorch's tutorial, and in `word_language_model` of its examples
+            {},
+            {"target_embedding": "encoder", "output": "decoder"},
+            {"target_embedding": "input_emb", "output": "decoder", "prefix": "encoder."},
+        )
+    ),
+    Tutorial(
+        layout="lecture",
+        task="continuation",
+        model=ALONE | {"positional": "learned", "activation": "relu"},
+        read=heads_of_lecture,
+    ),
+    Tutorial(layout="scratch", task="continuation", model=ALONE | {"positional": "learned", "activation": "gelu_tanh"}),
+)
+
+
+def recognise(saved: SavedFile) -> dict[str, Any] | None:
+    """The values of a `headlight.toml` for a file, or None. What the tensors cannot tell is `UNKNOWN`."""
+    for tutorial in (*TUTORIALS, *torch_models(saved), *DECODERS):
+        for before in ("", "model.", "net.") if tutorial.task == "translation" else ("",):
+            names = {key: before + name for key, name in tutorial.names.items() if before + name}
+            found = found_in(saved, tutorial, names)
+            read = translator_in if tutorial.task == "translation" else decoder_in
+            if (sizes := sizes_in(found)) and (values := read(found, tutorial, sizes)):
+                norm = {} if found.names.norm == found.layout.norm else {"norm": found.names.norm.to_dict()}
+                return {**values, "names": {"layout": tutorial.layout, **names}, **norm}
     return None
 
 
-def names_in(saved: SavedFile, tutorial: Tutorial, prefix: str) -> Names:
-    """The names of a tutorial after a prefix, with the norms that the file has."""
-    source, target = tutorial.embeddings
-    names = Names(
-        layout=tutorial.layout,
-        prefix=prefix + tutorial.prefix,
-        source_embedding=prefix + source,
-        target_embedding=prefix + target,
-        output=prefix + tutorial.output,
-        modules={},
-        norm=LAYOUTS[tutorial.layout].norm,
-    )
-    plain = Names(**vars(names) | {"norm": NormForm()})
-    has_plain = plain.of(NORM).tensor in saved.tensors
-    return plain if has_plain and names.of(NORM).tensor not in saved.tensors else names
+def found_in(saved: SavedFile, tutorial: Tutorial, names: Mapping[str, str]) -> Found:
+    """A layout with the norms that the file has: many replace those of a tutorial by `nn.LayerNorm`."""
+    layout = LAYOUTS[tutorial.task][tutorial.layout]
+    own = Found(saved=saved, layout=layout, names=Names.of(tutorial.layout, layout, names))
+    plain, norm = replace(own, names=replace(own.names, norm=NormForm())), f"{NORM}.weight"
+    return plain if plain.shape(norm) and not own.shape(norm) else own
 
 
 def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
@@ -152,64 +218,70 @@ def torch_models(saved: SavedFile) -> Iterator[Tutorial]:
     if len(outputs) == len(source) == len(target) == 1:
         yield Tutorial(
             layout="torch",
-            embeddings=(source[0], target[0]),
-            output=outputs[0],
+            names=ends(source[0], target[0], outputs[0], queries.removesuffix(QUERIES)),
             model=OPTIONS | {"scale_embeddings": UNKNOWN, "positional": UNKNOWN},
-            prefix=queries.removesuffix(QUERIES),
         )
 
 
-def values_of(found: Found, tutorial: Tutorial) -> Mapping[str, Any] | None:
-    """The values of a `headlight.toml`, or None if the file does not have these names."""
-    layers = {stack: found.layers(stack) for stack in ("encoder", "decoder")}
-    ends = [found.shape(f"{name}.weight") for name in (*EMBEDDINGS, "output_projection")]
-    if not all(layers.values()) or not all(len(shape) == 2 for shape in ends):
+def sizes_in(found: Found) -> Sizes | None:
+    """The sizes that the shapes tell; None if the file does not have these names."""
+    layers = {stack: found.layers(stack) for stack in found.layout.stacks}
+    shapes = [found.shape(f"{end}.weight") for end in ENDS.values() if end in found.names.modules]
+    if not all(layers.values()) or not all(len(shape) == 2 for shape in shapes):
         return None
-    final = [bool(found.shape(f"{stack}.norm.weight")) for stack in layers]
-    if final[0] != final[1]:
-        return None
-    width = ends[0][1]
-    model = {
+    heads = setting_in(found.saved.settings, HEADS)
+    width = shapes[-1][1]
+    return {
         "d_model": width,
-        "num_heads": heads_in(found.saved, width),
-        "d_ff": found.shape("encoder.layers.0.feed_forward.expand.weight")[0],
+        "num_heads": heads if type(heads) is int and heads > 0 and width % heads == 0 else UNKNOWN,
+        "d_ff": found.shape("decoder.layers.0.feed_forward.expand.weight")[0],
         **{f"num_{stack}_layers": count for stack, count in layers.items()},
-        "norm": "pre" if final[0] else "post",
+    }
+
+
+def decoder_in(found: Found, tutorial: Tutorial, sizes: Sizes) -> dict[str, Any] | None:
+    """The values for a decoder alone; None if the file does not have all its tensors."""
+    width, modules = sizes["d_model"], [ours.replace("{i}", "0") for ours in found.names.modules]
+    table = found.saved.tensors.get(found.layout.positions)
+    if not all(found.shape(f"{ours}.weight") for ours in modules if ours != "decoder.norm"):
+        return None
+    queries = found.shape("decoder.layers.0.self_attention.query_projection.weight")
+    if queries != (width, width) or (found.layout.positions and table is None):
+        return None
+    sizes["vocab_size"] = found.shape("decoder.embedding.tokens.weight")[0]
+    if table is not None:
+        sizes["max_length"] = table.numel() // width
+    if (own := tutorial.read(found, sizes)) is None:
+        return None
+    values = {"task": tutorial.task, "model": {**sizes, **tutorial.model, **own}, "specials": dict(tutorial.specials)}
+    return values | ({"norm": {"epsilon": UNKNOWN}} if own.get("rotary_base") == UNKNOWN else {})
+
+
+def translator_in(found: Found, tutorial: Tutorial, sizes: Sizes) -> dict[str, Any] | None:
+    """The values for an encoder-decoder; None if only one of its stacks has a last norm."""
+    final = {bool(found.shape(f"{stack}.norm.weight")) for stack in found.layout.stacks}
+    if len(final) > 1:
+        return None
+    model = {
+        **sizes,
+        "norm": "pre" if True in final else "post",
         **tutorial.model,
-        "final_norm": final[0],
+        "final_norm": True in final,
         "output_bias": bool(found.shape("output_projection.bias")),
     }
-    tables = tables_in(found, width, any_name=tutorial.model.get("positional") == UNKNOWN)
+    values: dict[str, Any] = {"model": model, "specials": {"around_source": tutorial.around_source}}
+    tables = tables_in(found, model["d_model"], any_name=model.get("positional") == UNKNOWN)
+    rows = (found.saved.tensors[name].numel() // model["d_model"] for name in tables.values())
+    model["max_length"] = min(*rows, LONGEST) if tables else MAX_LENGTH
     if tables:
-        rows = min(found.saved.tensors[name].numel() // width for name in tables.values())
-        model |= {"max_length": min(rows, LONGEST)}
         if model.get("positional") == UNKNOWN:
             del model["positional"]  # the file has them
-    else:
-        model |= {"max_length": MAX_LENGTH}
-    values: dict[str, Any] = {"model": model, "specials": {"around_source": tutorial.around_source}}
-    return values | {"names": names_table(found.names)} | rest_of(found, tables, tutorial)
-
-
-def names_table(names: Names) -> dict[str, str]:
-    """The table [names]."""
-    keys = ("layout", "prefix", "source_embedding", "target_embedding", "output")
-    return {key: getattr(names, key) for key in keys if getattr(names, key)}
-
-
-def rest_of(found: Found, tables: Mapping[str, str], tutorial: Tutorial) -> dict[str, Any]:
-    """The tables [positions] and [norm], and the modules of a training loop to ignore."""
-    rest: dict[str, Any] = {}
-    if tables:
         both = len(set(tables.values())) == 1
         sides = {"encoder": "source_table", "decoder": "target_table"}
-        rest["positions"] = {"table" if both else sides[stack]: name for stack, name in tables.items()}
-    if found.names.norm != LAYOUTS[tutorial.layout].norm:
-        rest["norm"] = found.names.norm.to_dict()
+        values["positions"] = {"table" if both else sides[stack]: name for stack, name in tables.items()}
     losses = dict.fromkeys(name.partition(".")[0] for name in found.saved.tensors)
-    if ignored := [f"{name}.*" for name in losses if name in LOSSES]:
-        rest["ignore"] = ignored
-    return rest
+    ignored = [f"{name}.*" for name in losses if name in LOSSES]
+    return values | ({"ignore": ignored} if ignored else {})
 
 
 def tables_in(found: Found, width: int, *, any_name: bool) -> dict[str, str]:
@@ -220,8 +292,7 @@ def tables_in(found: Found, width: int, *, any_name: bool) -> dict[str, str]:
         width: D.
         any_name: The only unused tensor with the shape of a table is the table of both stacks, whatever its name is.
     """
-    ends = (found.names.source_embedding, found.names.target_embedding, found.names.output)
-    used = {f"{name}.weight" for name in ends}
+    used = {f"{found.names.modules[ours]}.weight" for ours in ENDS.values()}
     rest = {
         name: tensor
         for name, tensor in found.saved.tensors.items()
@@ -232,13 +303,7 @@ def tables_in(found: Found, width: int, *, any_name: bool) -> dict[str, str]:
     except ConfigError:
         return {}
     shaped = [name for name, tensor in rest.items() if is_table(tensor, width) and tensor.numel() > width]
-    return dict.fromkeys(("encoder", "decoder"), shaped[0]) if any_name and len(shaped) == 1 and not tables else tables
-
-
-def heads_in(saved: SavedFile, width: int) -> int | str:
-    """The number of heads, if the file has it among its settings."""
-    found = setting_in(saved.settings, HEADS)
-    return found if type(found) is int and found > 0 and width % found == 0 else UNKNOWN
+    return dict.fromkeys(found.layout.stacks, shaped[0]) if any_name and len(shaped) == 1 and not tables else tables
 
 
 def setting_in(settings: object, names: tuple[str, ...]) -> object:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoints.checkpoint import DESCRIPTION
-from model.checkpoints.description_file import as_toml, literal, read_draft, unknown_settings, write_values
-from model.checkpoints.questions import Question, answered, questions_for
-from model.checkpoints.recognition import require_recognised
+from model.checkpoints.description import as_toml, literal, read_draft, unknown_settings, write_values
+from model.checkpoints.recognition import Question, answered, questions_for, require_recognised
 from model.cli.arguments import Commands, setting
 from model.config.section import ConfigError
 

@@ -1,5 +1,6 @@
 """The configuration of a model that we did not train, without its weights and without the library that made it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,9 @@ from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.safety.json_files import read_small_json
 
-__all__ = ["ChatFrame", "ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
+__all__ = ["ChatFrame", "ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign", "longest_text"]
 
+MAX_TOKENS, MAX_BYTES = 1024, 400 << 20  # of a text; of all its maps: 522 tokens with 24 × 16 heads
 # An encoder-decoder, a decoder-only model, an encoder-only model, or an encoder with a classifier.
 Task = Literal["translation", "continuation", "reading", "classification"]
 
@@ -95,6 +97,11 @@ class ForeignConfig:
     def to_dict(self) -> dict[str, object]:
         """The values of `config.json`."""
         return dict(self.values)
+
+
+def longest_text(layers: int, heads: int) -> int:
+    """Tokens of the longest text whose maps fit into `MAX_BYTES`."""
+    return min(MAX_TOKENS, math.isqrt(MAX_BYTES // (4 * layers * heads)))
 
 
 def is_foreign(folder: Path) -> bool:

@@ -1,27 +1,39 @@
-"""The task of a folder of Hugging Face's `transformers`, and the library's class that opens it."""
+"""What a folder of Hugging Face's `transformers` is, before a model is loaded: its task, its class and its sizes."""
 
-from collections.abc import Collection, Mapping, Sequence
+import codecs
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 import transformers
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto import modeling_auto as auto
 
-from model.config.foreign import Task
+from model.config.foreign import ForeignConfig, ForeignSizes, Task
 from model.files import CheckpointError
+from model.foreign.known_config import texts_of
+from model.foreign.sizes import claimed_positions, classes_of
 from model.messages import Message
+from model.safety.errors import first_line
+from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
+from model.safety.sizes import read_config_json
 from model.safety.weight_files import read_header
 
 __all__ = [
     "architecture",
     "classifies",
+    "describe",
     "fills_gaps",
-    "library_class",
     "named_class",
     "quantized",
-    "require_attention",
+    "read_foreign_config",
+    "read_library_config",
+    "readable",
 ]
 
 Classes = Mapping[str, str | Sequence[str]]  # family → the name of its class, or several names
@@ -47,6 +59,79 @@ ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")  # kind
 BOTH_DIRECTIONS = ("xlnet",)
 # Ends of the names of classes without a head for a task: config.json of facebook/bart-base names a BartModel.
 HEADLESS = ("Model", "ForPreTraining")
+TEXTS = (".json", ".txt", ".jinja", ".codes", ".vocab")
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # the library would read them as text
+
+
+def read_foreign_config(folder: Path) -> ForeignConfig:
+    """Read `config.json` without loading the model.
+
+    Raises:
+        CheckpointError: the library does not know the family, or Headlight cannot show it.
+    """
+    with readable(folder) as copy:
+        return describe(copy, read_library_config(copy))
+
+
+def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
+    """What the files of a `readable` folder say."""
+    task, kind = architecture(config, folder)
+    require_attention(config, folder.name)
+    texts, fills = texts_of(folder), fills_gaps(kind)
+    return ForeignConfig(
+        family=str(config.model_type),
+        task=task,
+        model=claimed_sizes(config, task, folder.name),
+        tokenizer=texts if fills else replace(texts, mask=""),
+        predicts=task != "reading" or fills,
+        values=config.to_diff_dict(),
+    )
+
+
+def read_library_config(folder: Path) -> PreTrainedConfig:
+    read_config_json(folder)  # checks the sizes before the library uses them
+    try:
+        found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the file may contain anything, and the library raises many kinds of errors
+        raise CheckpointError(
+            "config.json of {folder} cannot be used: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
+    assert isinstance(found, PreTrainedConfig)
+    return found
+
+
+def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSizes:
+    """The sizes in `config.json`. When the model is loaded, `sizes_of` counts them."""
+    try:
+        above = int(config.num_hidden_layers)
+        below = int(getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", above)) or above)
+        layers = {
+            "translation": {"encoder": above, "decoder": below, "cross": below},
+            "continuation": {"decoder": above},
+            "reading": {"encoder": above},
+            "classification": {"encoder": above},
+        }[task]
+        vocabulary = int(config.vocab_size)
+        return ForeignSizes(
+            d_model=int(config.hidden_size),
+            num_heads=int(config.num_attention_heads),
+            layers=layers,
+            max_length=claimed_positions(config),
+            source_vocab_size=vocabulary,
+            target_vocab_size=vocabulary,
+            **(classes_of(config) if task == "classification" else {}),
+        )
+    except AttributeError as error:
+        raise CheckpointError(
+            "{name} has no {setting} in config.json. Models of the family {model_type} may have no attention heads.",
+            name=name,
+            setting=error.name or Message("sizes"),
+            model_type=config.model_type,
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(
+            "The sizes in config.json of {name} cannot be used: {error}", name=name, error=error
+        ) from error
 
 
 def architecture(config: PreTrainedConfig, folder: Path) -> tuple[Task, type[PreTrainedModel]]:
@@ -185,3 +270,73 @@ def require_attention(config: PreTrainedConfig, name: str) -> None:
             name=name,
             others=", ".join(others),
         )
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[Path]:
+    """The folder itself; or a temporary one with links to its files, where a text begins with a byte order mark or
+    `config.json` names no family. The library cannot read such files.
+
+    Raises:
+        CheckpointError: a text is UTF-16, or the family is not known.
+    """
+    changed = {**texts_without_marks(folder), **config_with_family(folder)}
+    if not changed:
+        yield folder
+        return
+    with TemporaryDirectory() as home:
+        copy = Path(home) / folder.name
+        copy.mkdir()
+        for path in folder.iterdir():
+            if path.name in changed:
+                (copy / path.name).write_bytes(changed[path.name].encode())
+            else:
+                (copy / path.name).symlink_to(path.resolve())
+        yield copy
+
+
+def texts_without_marks(folder: Path) -> dict[str, str]:
+    """Name → text of the files that begin with a byte order mark."""
+    found = {}
+    for path in folder.iterdir():
+        if path.suffix not in TEXTS or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            marked = file.read(3).startswith(MARKS)
+        if marked:
+            try:
+                found[path.name] = read_text(path, max_bytes=MAX_VOCABULARY_BYTES)
+            except ValueError as error:
+                raise CheckpointError(
+                    "{folder} cannot be opened: {problem}", folder=folder.name, problem=first_line(error)
+                ) from error
+    return found
+
+
+def config_with_family(folder: Path) -> dict[str, str]:
+    """The name and the text of a `config.json` without `model_type`, with it; empty where the file names it."""
+    values = read_config_json(folder)
+    if "model_type" in values:
+        return {}
+    return {"config.json": json.dumps({**values, "model_type": family_of(values, folder)})}
+
+
+def family_of(values: Mapping[str, object], folder: Path) -> str:
+    """The family of a model: of the class that its configuration names, or else the prefix of its weights.
+
+    Raises:
+        CheckpointError: neither is a family of the library.
+    """
+    named = values.get("architectures")
+    kind = library_class(str(named[0])) if isinstance(named, list) and named else None
+    if kind is not None and kind.config_class is not None:
+        return str(kind.config_class.model_type)
+    families = {family.replace("-", "_"): family for family in CONFIG_MAPPING}
+    with suppress(CheckpointError):
+        for name in read_header(folder).shapes:
+            if family := families.get(name.partition(".")[0]):
+                return str(family)
+    raise CheckpointError(
+        'config.json of {folder} does not say which model it describes. Add its family, such as "model_type": "bert".',
+        folder=folder.name,
+    )

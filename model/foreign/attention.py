@@ -30,30 +30,18 @@ __all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "onl
 
 NAME = "headlight"
 # Names of the output projection, which mixes the heads.
-PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "output_projection", "dense")
+PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "dense")
 # Parts of the names of modules with cross-attention.
 CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn", "cross_attention")
 
 # Arguments that do not change the result of "eager": settings of faster kernels, of training, and of what is returned.
 # The window of an attention is already in the mask.
 HARMLESS_ARGUMENTS = frozenset(
-    {
-        "cache_position",
-        "cu_seq_lens_k",
-        "cu_seq_lens_q",
-        "deterministic",
-        "dropout",
-        "is_causal",
-        "max_length_k",
-        "max_length_q",
-        "output_attentions",
-        "output_hidden_states",
-        "output_router_logits",
-        "position_ids",
-        "return_dict",
-        "sliding_window",
-        "use_cache",
-    }
+    (
+        *("cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "dropout", "is_causal"),
+        *("max_length_k", "max_length_q", "output_attentions", "output_hidden_states", "output_router_logits"),
+        *("position_ids", "return_dict", "sliding_window", "use_cache"),
+    )
 )
 
 

@@ -13,7 +13,7 @@ from model.files import CheckpointError
 from model.safety.folder_files import WEIGHTS, is_hidden, is_kept
 from model.safety.refusals import why_no_checkpoint, why_no_weights
 
-__all__ = ["Fetched", "fetch"]
+__all__ = ["fetch"]
 
 OLD_WEIGHTS = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
 TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja")

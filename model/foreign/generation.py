@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from model.config.section import ConfigError, require
 from model.safety.errors import first_line
 from model.text.rules import TextRules
 
-__all__ = ["GenerationRules", "rules_of", "settings_of"]
+__all__ = ["rules_of", "settings_of"]
 
 MAX_PHRASES, MAX_PHRASE_TOKENS = 1_000, 10_000  # of bad_words_ids and sequence_bias; each is compared at each step
 MAX_TOKENS = 1_000_000  # of suppress_tokens
@@ -43,12 +43,12 @@ IGNORED = (
 class Place:
     """What a rule needs beside its setting."""
 
-    source: Tensor  # (1, S), what the encoder reads, or the prompt
+    source: Any  # (1, S), what the encoder reads, or the prompt: the library wants a LongTensor
     given: int  # tokens that the decoder reads before it chooses one
     limit: int  # of all that it reads and writes
     ends: Tensor  # ids
     begins_with: object  # forced_bos_token_id
-    device: torch.device
+    device: Any  # a torch.device: the library's types say that it is a text
 
 
 Maker = Callable[[Any, Place], library.LogitsProcessor]
@@ -56,33 +56,29 @@ Maker = Callable[[Any, Place], library.LogitsProcessor]
 
 def at_begin(ids: Any, place: Place) -> library.LogitsProcessor:
     first = place.given + (place.given == 1 and place.begins_with is not None)
-    return library.SuppressTokensAtBeginLogitsProcessor(ids, first, device=cast(str, place.device))
+    return library.SuppressTokensAtBeginLogitsProcessor(ids, first, device=place.device)
 
 
 # The order is that of `GenerationMixin._get_logits_processor`.
 FOLLOWED: Mapping[str, Maker] = {
     "sequence_bias": lambda value, at: library.SequenceBiasLogitsProcessor(value),
     "encoder_repetition_penalty": lambda value, at: library.EncoderRepetitionPenaltyLogitsProcessor(
-        float(value), cast(torch.LongTensor, at.source)
+        float(value), at.source
     ),
     "repetition_penalty": lambda value, at: library.RepetitionPenaltyLogitsProcessor(float(value)),
     "no_repeat_ngram_size": lambda value, at: library.NoRepeatNGramLogitsProcessor(value),
-    "encoder_no_repeat_ngram_size": lambda value, at: library.EncoderNoRepeatNGramLogitsProcessor(
-        value, cast(torch.LongTensor, at.source)
-    ),
+    "encoder_no_repeat_ngram_size": lambda value, at: library.EncoderNoRepeatNGramLogitsProcessor(value, at.source),
     "bad_words_ids": lambda value, at: library.NoBadWordsLogitsProcessor(value, at.ends),
-    "min_length": lambda value, at: library.MinLengthLogitsProcessor(value, at.ends, device=cast(str, at.device)),
+    "min_length": lambda value, at: library.MinLengthLogitsProcessor(value, at.ends, device=at.device),
     "min_new_tokens": lambda value, at: library.MinNewTokensLengthLogitsProcessor(
-        at.given, value, at.ends, device=cast(str, at.device)
+        at.given, value, at.ends, device=at.device
     ),
-    "forced_eos_token_id": lambda value, at: library.ForcedEOSTokenLogitsProcessor(
-        at.limit, value, device=cast(str, at.device)
-    ),
+    "forced_eos_token_id": lambda value, at: library.ForcedEOSTokenLogitsProcessor(at.limit, value, device=at.device),
     "remove_invalid_values": lambda value, at: library.InfNanRemoveLogitsProcessor(),
     "exponential_decay_length_penalty": lambda value, at: library.ExponentialDecayLengthPenalty(
         value, at.ends, at.given
     ),
-    "suppress_tokens": lambda value, at: library.SuppressTokensLogitsProcessor(value, device=cast(str, at.device)),
+    "suppress_tokens": lambda value, at: library.SuppressTokensLogitsProcessor(value, device=at.device),
     "begin_suppress_tokens": at_begin,
 }
 NEED_ENDS = ("min_length", "min_new_tokens", "exponential_decay_length_penalty")
@@ -113,9 +109,9 @@ class GenerationRules:
         )
         rules = [make(self.values[name], place) for name, make in FOLLOWED.items() if name in self.values]
 
-        def apply(ids: Tensor, scores: Tensor) -> Tensor:
+        def apply(ids: Any, scores: Any) -> Tensor:
             for rule in rules:
-                scores = rule(cast(torch.LongTensor, ids), cast(torch.FloatTensor, scores))
+                scores = rule(ids, scores)
             return scores
 
         return apply

@@ -3,7 +3,6 @@
 The library takes three seconds and 150 MB. A list of checkpoints needs it only for families that are not known here.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,30 +22,18 @@ class Known:
     family: str
     task: Task
     kind: str
-    d_model: str
-    num_heads: str
-    num_layers: str
-    max_length: str
+    sizes: tuple[str, str, str, str]  # d_model, heads, layers and positions
 
 
 KNOWN = {
     "GPT2LMHeadModel": Known(
-        family="gpt2",
-        task="continuation",
-        kind="decoder",
-        d_model="n_embd",
-        num_heads="n_head",
-        num_layers="n_layer",
-        max_length="n_positions",
+        family="gpt2", task="continuation", kind="decoder", sizes=("n_embd", "n_head", "n_layer", "n_positions")
     ),
     "BertForMaskedLM": Known(
         family="bert",
         task="reading",
         kind="encoder",
-        d_model="hidden_size",
-        num_heads="num_attention_heads",
-        num_layers="num_hidden_layers",
-        max_length="max_position_embeddings",
+        sizes=("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings"),
     ),
 }
 
@@ -62,22 +49,11 @@ def read_known_config(folder: Path) -> ForeignConfig | None:
     known = KNOWN.get(str(named[0])) if isinstance(named, list) and named else None
     if known is None or values.get("model_type") != known.family:
         return None
-    sizes = sizes_in(values, known)
-    if sizes is None:
-        return None
-    return ForeignConfig(
-        family=known.family, task=known.task, model=sizes, tokenizer=texts_of(folder, known.task), values=values
-    )
-
-
-def sizes_in(values: Mapping[str, object], known: Known) -> ForeignSizes | None:
-    """The sizes; None if the file leaves one to the library."""
-    names = (known.d_model, known.num_heads, known.num_layers, known.max_length, "vocab_size")
-    found = [size for name in names if isinstance(size := values.get(name), int) and size > 0]
-    if len(found) < len(names):
+    found = [size for name in (*known.sizes, "vocab_size") if isinstance(size := values.get(name), int) and size > 0]
+    if len(found) < 5:  # the file leaves one to the library
         return None
     d_model, num_heads, num_layers, max_length, vocabulary = found
-    return ForeignSizes(
+    sizes = ForeignSizes(
         d_model=d_model,
         num_heads=num_heads,
         layers={known.kind: num_layers},
@@ -85,6 +61,8 @@ def sizes_in(values: Mapping[str, object], known: Known) -> ForeignSizes | None:
         source_vocab_size=vocabulary,
         target_vocab_size=vocabulary,
     )
+    texts = texts_of(folder, known.task)
+    return ForeignConfig(family=known.family, task=known.task, model=sizes, tokenizer=texts, values=values)
 
 
 def texts_of(folder: Path, task: Task = "reading") -> ForeignTexts:

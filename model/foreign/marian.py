@@ -13,14 +13,13 @@ from pathlib import Path
 
 import tokenizers
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 
 from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.layouts import LAYER, Layout
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
-from model.network.attention import MultiHeadAttention
-from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Transformer
 from model.text.cleaning import as_normalizer
 from model.text.tokenizers import LearnedPair
@@ -59,6 +58,23 @@ def write_beside_and_rename(model: MarianMTModel, tokenizer: PreTrainedTokenizer
         whole.replace(folder)
 
 
+MARIAN = Layout(
+    names={
+        "source_embedding": "model.encoder.embed_tokens",
+        "target_embedding": "model.decoder.embed_tokens",
+        "output": "lm_head",
+    },
+    layer="model.{stack}.layers.{i}",
+    attention=("q_proj", "k_proj", "v_proj", "out_proj"),
+    feed_forward=("fc1", "fc2"),
+    encoder=("self_attn", "self_attn_layer_norm", "final_layer_norm"),
+    decoder=("self_attn", "self_attn_layer_norm", "encoder_attn", "encoder_attn_layer_norm", "final_layer_norm"),
+)
+WRITE = (
+    "attention.output_projection",
+    ".contract",
+    ".norm",
+)  # modules that return d_model numbers
 NEEDED: Mapping[str, object] = {  # setting → its value in every Marian model
     "norm": "post",
     "positional": "sinusoidal",
@@ -87,7 +103,8 @@ def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
     missing, surplus = model.load_state_dict(weights, strict=False)
     # Marian computes its positions, and tied weights have only one of their names.
     missing = [name for name in missing if "embed_positions" not in name and name != "final_logits_bias"]
-    assert not surplus
+    if surplus:  # of the model of a tutorial
+        raise ConfigError(f"{checkpoint.name} has weights that Marian lacks, such as {surplus[0]}.")
     assert set(missing) <= set(model.all_tied_weights_keys)
     model.tie_weights()
     model.generation_config = GenerationConfig(
@@ -130,41 +147,17 @@ def marian_config(config: ModelConfig) -> MarianConfig:
 
 def named_parameters(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Name and value of each weight in Marian. `order` is the permutation of d_model."""
-    tokens = ours.encoder.embedding.tokens.weight[:, order]
+    modules = MARIAN.modules_in({})
+    for name, weight in ours.named_parameters(remove_duplicate=False):
+        module, _, part = name.rpartition(".")
+        number = LAYER.search(module)
+        theirs = modules[LAYER.sub(".layers.{i}.", module)].replace("{i}", number[1] if number else "")
+        if module.endswith(WRITE):
+            yield f"{theirs}.{part}", weight[order]
+        else:
+            yield f"{theirs}.{part}", weight[..., order] if part == "weight" else weight
     if ours.config.tie_embeddings == "all":
-        yield "model.shared.weight", tokens
-    yield "model.encoder.embed_tokens.weight", tokens
-    yield "model.decoder.embed_tokens.weight", ours.decoder.embedding.tokens.weight[:, order]
-    yield "lm_head.weight", ours.output_projection.weight[:, order]
-    for side, stack in (("encoder", ours.encoder), ("decoder", ours.decoder)):
-        for number, layer in enumerate(stack.layers):
-            assert isinstance(layer, EncoderLayer | DecoderLayer)
-            for name, weight in layer_parameters(layer, order):
-                yield f"model.{side}.layers.{number}.{name}", weight
-
-
-def layer_parameters(layer: EncoderLayer | DecoderLayer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    yield from attention_parameters(layer.self_attention, "self_attn", order)
-    yield from norm_parameters(layer.self_attention_residual.norm, "self_attn_layer_norm", order)
-    if isinstance(layer, DecoderLayer):
-        yield from attention_parameters(layer.cross_attention, "encoder_attn", order)
-        yield from norm_parameters(layer.cross_attention_residual.norm, "encoder_attn_layer_norm", order)
-    expand, contract = layer.feed_forward.expand, layer.feed_forward.contract
-    yield from (("fc1.weight", expand.weight[:, order]), ("fc1.bias", expand.bias))
-    yield from (("fc2.weight", contract.weight[order]), ("fc2.bias", contract.bias[order]))
-    yield from norm_parameters(layer.feed_forward_residual.norm, "final_layer_norm", order)
-
-
-def attention_parameters(ours: MultiHeadAttention, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    reads = {"q_proj": ours.query_projection, "k_proj": ours.key_projection, "v_proj": ours.value_projection}
-    for part, module in reads.items():
-        yield from ((f"{name}.{part}.weight", module.weight[:, order]), (f"{name}.{part}.bias", module.bias))
-    writes = ours.output_projection
-    yield from ((f"{name}.out_proj.weight", writes.weight[order]), (f"{name}.out_proj.bias", writes.bias[order]))
-
-
-def norm_parameters(ours: nn.LayerNorm, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    yield from ((f"{name}.weight", ours.weight[order]), (f"{name}.bias", ours.bias[order]))
+        yield "model.shared.weight", ours.encoder.embedding.tokens.weight[:, order]
 
 
 def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:

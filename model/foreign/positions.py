@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from model.foreign.sizes import TABLES, vocabulary_of
+from model.foreign.sizes import TABLES, run_on, tolerance_of, vocabulary_of
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
 from model.network.residual_stream import StackName
 from model.trace import IfPresent, hook_name, tracing, untraced
@@ -22,8 +22,6 @@ __all__ = ["find_positions"]
 
 TOKENS = 6
 LONGEST = 160  # tokens of a text whose distances are described; T5 treats 128 and more alike
-TOLERANCES = {torch.float64: 1e-6, torch.float32: 1e-4}  # relative to the largest number
-HALF = 5e-2
 RECORDED = tuple(map(IfPresent, ("*.embedding.*", "*.queries", "*.bias")))
 TableKind = Literal["learned", "sinusoidal", "table"]
 PAIRINGS: tuple[Literal["halves", "neighbours"], ...] = ("halves", "neighbours")
@@ -40,7 +38,7 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
     """
     with untraced(), tracing(record=RECORDED) as trace:
         read_one_token(model)
-    tolerance = TOLERANCES.get(model.dtype, HALF)
+    tolerance = tolerance_of(model)
     names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"
     if not set(names) <= set(trace.names):
         return PositionKind(name="own")
@@ -65,11 +63,10 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
     return relative(model, biases, tolerance) if biases else rotary(model, queries, tolerance)
 
 
-def read_one_token(model: PreTrainedModel, **settings: bool) -> Any:
+def read_one_token(model: PreTrainedModel, **settings: Any) -> Any:
     """The output of a model for one token that comes several times."""
     ids = torch.full((1, TOKENS), vocabulary_of(model) // 2, device=model.device)
-    inputs = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
-    return model(input_ids=ids, **inputs, **settings)
+    return run_on(model, ids, **settings)
 
 
 def distances_count(model: PreTrainedModel, stack: StackName, tolerance: float) -> bool:

@@ -7,7 +7,6 @@ can be changed: an edit of an attention module raises an error.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,13 +15,13 @@ from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
-from model.foreign.sizes import few_texts
-from model.foreign.windowed_weights import from_windows
+from model.foreign.sizes import few_texts, run_on
+from model.foreign.stream_hooks import when_traced
 from model.messages import N_, Message
 from model.safety.errors import first_line
-from model.trace import ATTENTION, Trace, active_trace, hook_name, tracing, untraced
+from model.trace import ATTENTION, Trace, hook_name, tracing, untraced
 
-__all__ = ["ReturnedSizes", "place_returned_weights", "require_full_attention", "weights_returned_by"]
+__all__ = ["from_windows", "place_returned_weights", "require_full_attention", "weights_returned_by"]
 
 # Where the library's output has the weights of each kind. An encoder beside a decoder returns its own.
 SINGLE, WITH_DECODER = "attentions", {"decoder": "decoder_attentions", "cross": "cross_attentions"}
@@ -58,8 +57,8 @@ def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason
     require_full_attention(model)
     fixed: list[str] = []
     for owner, places in owners_of(model, needed):
-        owner.register_forward_pre_hook(partial(ask_for_weights, reason, fixed), with_kwargs=True)
-        owner.register_forward_hook(partial(show_weights, str(model.config.model_type), places))
+        owner.register_forward_pre_hook(when_traced(ask_for_weights, reason, fixed), with_kwargs=True)
+        owner.register_forward_hook(when_traced(show_weights, str(model.config.model_type), places))
     sizes = check(model, needed)
     stages = [name for name, _ in AttentionHooks("encoder", 0, Scoring(scaling=1.0)).named_children()]
     fixed += [
@@ -85,22 +84,18 @@ def owners_of(model: PreTrainedModel, needed: Sequence[str]) -> list[tuple[nn.Mo
 
 
 def ask_for_weights(
-    reason: str, fixed: Sequence[str], _module: nn.Module, inputs: tuple[Any, ...], named: Mapping[str, Any]
+    trace: Trace, reason: str, fixed: Sequence[str], _module: object, inputs: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
-    """While a trace is active, ask for the weights. Raises ConfigError if it would edit one of the `fixed` tensors."""
-    trace = active_trace()
-    if trace is None:
-        return None
+    """Ask for the weights. Raises ConfigError if the trace would edit one of the `fixed` tensors."""
     if trace.edits_any(fixed):
         raise ConfigError(reason)
     return inputs, {**named, "output_attentions": True}
 
 
-def show_weights(family: str, places: Mapping[str, str], _module: nn.Module, _inputs: object, output: Any) -> None:
+def show_weights(
+    trace: Trace, family: str, places: Mapping[str, str], _module: object, _inputs: object, output: Any
+) -> None:
     """The returned weights pass the hook points of their layers."""
-    trace = active_trace()
-    if trace is None:
-        return
     for kind, place in places.items():
         for layer, weights in enumerate(weights_returned_by(family, kind, place, output)):
             trace.visit(hook_name(kind, layer, "weights"), weights)
@@ -185,8 +180,30 @@ def refusal(model: PreTrainedModel, reason: Message) -> ConfigError:
 def record(model: PreTrainedModel) -> Trace:
     ids = few_texts(model)
     with untraced(), tracing(record=ATTENTION) as trace:
-        if model.config.is_encoder_decoder:
-            model(input_ids=ids, decoder_input_ids=ids[:, :TARGET_TOKENS])
-        else:
-            model(input_ids=ids)
+        run_on(model, ids, ids[:, :TARGET_TOKENS])
     return trace
+
+
+def from_windows(weights: Tensor, global_weights: Tensor | None) -> Tensor:
+    """Place each weight at its key. Keys outside the window of a query have the weight 0.
+
+    Args:
+        weights: (B, H, T, X + W + 1): of X global tokens, which are the first tokens of the text, and of the
+            keys from W / 2 positions before the query to W / 2 positions after it. W is even.
+        global_weights: Of the X global tokens as queries, (B, H, T or more, X), also of padding behind the text with
+            the weight 0; None if X is 0.
+
+    Returns:
+        (B, H, T, T).
+    """
+    count = 0 if global_weights is None else global_weights.size(-1)
+    tokens, near = weights.size(2), weights[..., count:]  # (B, H, T, W + 1)
+    half = near.size(-1) // 2
+    padded = near.new_zeros(*near.shape[:3], tokens + 2 * half)
+    columns = torch.arange(tokens, device=near.device)[:, None] + torch.arange(near.size(-1), device=near.device)
+    padded.scatter_(-1, columns.expand_as(near), near)
+    maps = padded[..., half : half + tokens].clone()
+    if global_weights is not None:
+        maps[..., :count] += weights[..., :count]
+        maps[:, :, :count] = global_weights[:, :, :tokens].transpose(2, 3)
+    return maps

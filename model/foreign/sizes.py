@@ -1,14 +1,13 @@
 """The sizes of a model of Hugging Face's `transformers` that the rest of the program needs."""
 
-import math
 from collections.abc import Mapping
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from model.config.foreign import ForeignSizes
+from model.config.foreign import ForeignSizes, longest_text
 from model.config.section import ConfigError
 
 __all__ = [
@@ -19,19 +18,15 @@ __all__ = [
     "few_tokens",
     "labels_of",
     "learned_positions",
+    "run_on",
     "sizes_of",
+    "tolerance_of",
     "vocabulary_of",
 ]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of position embeddings
-MAX_TOKENS, MAX_BYTES = 1024, 400 << 20  # of a text; of all its maps: 522 tokens with 24 × 16 heads
 TEXT_TOKENS = 5  # of the texts on which a model is checked
 UNLIMITED = 512  # tokens in a model that has no largest position
-
-
-def longest_text(layers: int, heads: int) -> int:
-    """Tokens of the longest text whose maps fit into `MAX_BYTES`."""
-    return min(MAX_TOKENS, math.isqrt(MAX_BYTES // (4 * layers * heads)))
 
 
 def learned_positions(model: PreTrainedModel) -> Tensor | None:
@@ -64,6 +59,18 @@ def few_texts(model: PreTrainedModel) -> Tensor:
     step = max(1, rows // (TEXT_TOKENS + 2))  # not the first rows: the embedding of a special token could be zero
     row = (torch.arange(1, TEXT_TOKENS + 1) * step) % rows
     return torch.stack([row, row.flip(0)]).to(model.device)
+
+
+def run_on(model: PreTrainedModel, ids: Tensor, target: Tensor | None = None, **settings: Any) -> Any:
+    """The output of a model for token ids (B, T). A decoder beside an encoder reads the same ids, or `target`."""
+    if model.config.is_encoder_decoder:
+        settings["decoder_input_ids"] = ids if target is None else target
+    return model(input_ids=ids, **settings)
+
+
+def tolerance_of(model: PreTrainedModel) -> float:
+    """How far two computations may differ, relative to the largest number. Several roundings follow each other."""
+    return {torch.float64: 1e-6, torch.float32: 1e-4}.get(model.dtype, 5e-2)  # half precision has three digits
 
 
 def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:

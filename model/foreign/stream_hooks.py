@@ -5,140 +5,101 @@ after each block, and the logits. PyTorch's hooks call `visit` of the active tra
 they never store a tensor on a module.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
-from model.foreign.blocks import Norms
-from model.network.residual_stream import StackName
+from model.foreign.blocks import StackModules
 from model.trace import Trace, active_trace
 
-__all__ = ["BlockModules", "EmbeddingModules", "StackModules", "place_stream_hooks"]
+__all__ = ["place_stream_hooks", "when_traced"]
 
 # The stream inside a layer: a model of the library keeps the sum of its first block in a local variable.
 _STREAM: ContextVar[Tensor | None] = ContextVar("headlight_residual_stream", default=None)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BlockModules:
-    """The library's modules of one block."""
-
-    name: str  # such as "decoder.layers.3.cross_attention"
-    kind: str | None  # the kind of attention; None for a feed-forward network
-    output: nn.Module  # returns what the block adds, before its norm and multiplier
-    norms: Norms[nn.Module]
-    multiplier: float
-    network: tuple[nn.Module, ...] = ()  # of a feed-forward network
-    contract: nn.Module | None = None
-
-    @property
-    def place(self) -> str:
-        """The start of the names of its hook points."""
-        return f"{self.name}_residual"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EmbeddingModules:
-    """The library's modules between the token ids and the first layer."""
-
-    tokens: nn.Module
-    multiplier: float  # of the token vectors
-    positions: nn.Module | None  # returns the vectors of the positions
-    norm: nn.Module | None  # of the sum
-    matrix: nn.Module | None  # from the normed sum to the first layer, where the embeddings are narrower
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StackModules:
-    """The library's modules of the encoder or the decoder."""
-
-    name: StackName
-    embedding: EmbeddingModules
-    layers: tuple[nn.Module, ...]
-    blocks: tuple[tuple[BlockModules, ...], ...]  # of each layer
-    parallel: tuple[bool, ...]  # of each layer: its blocks read the same stream
-    final_norm: nn.Module | None
-    first: str = field(init=False)  # the name of the stream before the first layer
-
-    def __post_init__(self) -> None:
-        changed = self.embedding.norm is not None or self.embedding.matrix is not None
-        object.__setattr__(self, "first", f"{self.name}.embedding.{'normed' if changed else 'sum'}")
 
 
 def place_stream_hooks(model: nn.Module, stacks: Sequence[StackModules]) -> None:
     """Place the hook points of all stacks, and one on the logits. The model is not used by anybody else yet."""
     for stack in stacks:
         place_embedding_hooks(stack)
-        for index, layer in enumerate(stack.layers):
-            place_layer_hooks(stack, index, layer)
+        for index in range(len(stack.layers)):
+            place_layer_hooks(stack, index)
         if stack.final_norm is not None:
-            stack.final_norm.register_forward_hook(partial(visit_output, (f"{stack.name}.states",), 1.0))
-    model.register_forward_hook(visit_logits)
+            stack.final_norm.register_forward_hook(when_traced(visit_output, (f"{stack.name}.states",), 1.0))
+    model.register_forward_hook(when_traced(visit_logits))
 
 
 def place_embedding_hooks(stack: StackModules) -> None:
     parts, name = stack.embedding, f"{stack.name}.embedding"
-    parts.tokens.register_forward_hook(partial(visit_output, (f"{name}.token_vectors",), parts.multiplier))
+    parts.tokens.register_forward_hook(when_traced(visit_output, (f"{name}.token_vectors",), parts.multiplier))
     if parts.positions is not None:
-        parts.positions.register_forward_hook(partial(visit_output, (f"{name}.positions",), 1.0))
+        parts.positions.register_forward_hook(when_traced(visit_output, (f"{name}.positions",), 1.0))
     reads = parts.matrix if parts.norm is None else parts.norm
     if reads is not None:
-        reads.register_forward_pre_hook(partial(visit_input, f"{name}.sum"))
+        reads.register_forward_pre_hook(when_traced(visit_input, f"{name}.sum"))
 
 
-def place_layer_hooks(stack: StackModules, index: int, layer: nn.Module) -> None:
-    blocks, parallel = stack.blocks[index], stack.parallel[index]
-    layer.register_forward_pre_hook(partial(enter_layer, stack.first if index == 0 else ""), with_kwargs=True)
+def place_layer_hooks(stack: StackModules, index: int) -> None:
+    blocks, parallel = stack.layers[index], stack.parallel[index]
+    layer = blocks[0].layer
+    layer.register_forward_pre_hook(when_traced(enter_layer, stack.first if index == 0 else ""), with_kwargs=True)
     seen: list[nn.Module] = []
     for block in blocks:
         last = block is blocks[-1]
-        norm = block.norms.before or block.norms.after
+        before, added, after = block.norms
+        norm = before or after
         if norm is not None and norm not in seen:
             seen.append(norm)
             # The stream of the last block is the output of the layer, see `leave_layer`.
-            stream = () if block.norms.after is None or last else (f"{block.place}.stream",)
-            norm.register_forward_hook(partial(visit_output, (f"{block.place}.normed", *stream), 1.0))
-        adds = block.norms.added or block.output
-        sums = block.norms.after is None and not last and not parallel
+            stream = () if after is None or last else (f"{block.place}.stream",)
+            norm.register_forward_hook(when_traced(visit_output, (f"{block.place}.normed", *stream), 1.0))
+        adds = added or block.output
+        sums = after is None and not last and not parallel
         visit = visit_added if sums else visit_copy if parallel else visit_output
-        adds.register_forward_hook(partial(visit, names_of(block, sums), block.multiplier))
+        names = (f"{block.place}.added", *((f"{block.place}.stream",) if sums else ()))
+        adds.register_forward_hook(when_traced(visit, names, block.multiplier))
         if block.contract is not None:
-            block.contract.register_forward_pre_hook(partial(visit_input, f"{block.name}.units"))
+            block.contract.register_forward_pre_hook(when_traced(visit_input, f"{block.name}.units"))
     is_end = index == len(stack.layers) - 1 and stack.final_norm is None
     states = (f"{stack.name}.states",) if is_end else ()
-    layer.register_forward_hook(partial(leave_layer, (f"{blocks[-1].place}.stream", *states)))
+    layer.register_forward_hook(when_traced(leave_layer, (f"{blocks[-1].place}.stream", *states)))
 
 
-def names_of(block: BlockModules, sums: bool) -> tuple[str, ...]:
-    return (f"{block.place}.added", f"{block.place}.stream") if sums else (f"{block.place}.added",)
+def when_traced(visit: Callable[..., Any], *given: Any) -> Callable[..., Any]:
+    """A hook of PyTorch. While a trace is active, it calls `visit` with the trace, what is given, and its arguments."""
+
+    def hook(*arguments: Any) -> Any:
+        trace = active_trace()
+        return None if trace is None else visit(trace, *given, *arguments)
+
+    return hook
 
 
-def visit_copy(names: Sequence[str], multiplier: float, module: nn.Module, inputs: object, output: Any) -> Any:
+def visit_copy(
+    trace: Trace, names: Sequence[str], multiplier: float, module: object, inputs: object, output: Any
+) -> Any:
     """As `visit_output`, for a tensor that the library may change in place later (Falcon)."""
-    if active_trace() is None:
-        return None
-    return visit_output(names, multiplier, module, inputs, with_first(output, first_of(output).clone()))
+    return visit_output(trace, names, multiplier, module, inputs, with_first(output, first_of(output).clone()))
 
 
-def visit_output(names: Sequence[str], multiplier: float, _module: nn.Module, _inputs: object, output: Any) -> Any:
+def visit_output(
+    trace: Trace, names: Sequence[str], multiplier: float, _module: object, _inputs: object, output: Any
+) -> Any:
     """The output of a module, times a factor that the library applies to it later, passes hook points."""
-    trace = active_trace()
-    if trace is None:
-        return None
     tensor = first_of(output)
     scaled = tensor if multiplier == 1 else tensor * multiplier
     visited = visit_all(trace, names, scaled)
     return None if visited is scaled else with_first(output, visited / multiplier)
 
 
-def visit_added(names: Sequence[str], multiplier: float, _module: nn.Module, _inputs: object, output: Any) -> Any:
+def visit_added(
+    trace: Trace, names: Sequence[str], multiplier: float, _module: object, _inputs: object, output: Any
+) -> Any:
     """What a block adds passes the first hook point, and its sum with the stream passes the second one."""
-    trace, stream = active_trace(), _STREAM.get()
-    if trace is None or stream is None:
+    stream = _STREAM.get()
+    if stream is None:
         return None
     tensor = first_of(output)
     scaled = (tensor if multiplier == 1 else tensor * multiplier).reshape(stream.shape)
@@ -151,20 +112,14 @@ def visit_added(names: Sequence[str], multiplier: float, _module: nn.Module, _in
     return None if added is scaled else with_first(output, (added / multiplier).reshape(tensor.shape))
 
 
-def visit_input(name: str, _module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def visit_input(trace: Trace, name: str, _module: object, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The first argument of a module passes a hook point."""
-    trace = active_trace()
-    if trace is None:
-        return None
     visited = visit_all(trace, (name,), inputs[0])
     return None if visited is inputs[0] else (visited, *inputs[1:])
 
 
-def enter_layer(name: str, _module: nn.Module, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+def enter_layer(trace: Trace, name: str, _module: object, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     """The stream enters a layer. Before the first layer it passes a hook point."""
-    trace = active_trace()
-    if trace is None:
-        return None
     tensor = inputs[0] if inputs else named["hidden_states"]
     visited = trace.visit(name, tensor) if name else tensor
     _STREAM.set(visited)
@@ -173,21 +128,18 @@ def enter_layer(name: str, _module: nn.Module, inputs: tuple[Any, ...], named: M
     return ((visited, *inputs[1:]), named) if inputs else (inputs, {**named, "hidden_states": visited})
 
 
-def leave_layer(names: Sequence[str], _module: nn.Module, _inputs: object, output: Any) -> Any:
+def leave_layer(trace: Trace, names: Sequence[str], _module: object, _inputs: object, output: Any) -> Any:
     """The stream leaves a layer."""
-    trace = active_trace()
-    if trace is None:
-        return None
     _STREAM.set(None)
     tensor = first_of(output)
     visited = visit_all(trace, names, tensor)
     return None if visited is tensor else with_first(output, visited)
 
 
-def visit_logits(_model: nn.Module, _inputs: object, output: Any) -> None:
+def visit_logits(trace: Trace, _model: object, _inputs: object, output: Any) -> None:
     """The logits pass a hook point. Models without a head have none."""
-    trace, logits = active_trace(), getattr(output, "logits", None)
-    if trace is not None and isinstance(logits, Tensor):
+    logits = getattr(output, "logits", None)
+    if isinstance(logits, Tensor):
         output.logits = trace.visit("logits", logits)
 
 

@@ -1,24 +1,29 @@
-"""A tokenizer of Hugging Face's `transformers` with the methods of our own: ids, and tokens as readable text."""
+"""Tokenizers of Hugging Face's `transformers` with the methods of our own: ids, readable tokens, and pairs of texts."""
 
+import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.tokenization_utils_sentencepiece import SentencePieceBackend
 
 from model.config.section import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
+from model.text.pair import find_separator
 from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.shown_bytes import is_bytes, shown_bytes, whole_characters
 from model.text.words import short_parts
 
-__all__ = ["ForeignTokenizer", "frame"]
+__all__ = ["ForeignTokenizer", "Pieces", "Segments", "frame", "segments_of", "separator_of"]
 
 MAX_GROWTH = 20  # Unicode's compatibility forms write one character as up to 18
 MAX_WORD = 500  # characters; the time of tokenizers in Python (CTRL) grows with the square of the word
 END_OF_WORD = "</w>"  # in older byte-pair encodings
 Reading = Callable[[str], tuple[str, bool]]  # token → its text, and whether it begins a word
+PROBE = "a"  # a text whose tokens show where a template puts texts
 
 
 class ForeignTokenizer:
@@ -94,6 +99,14 @@ class ForeignTokenizer:
         if begins or i in self._special:
             return text or "␣"
         return CONTINUES + text if text[:1].isalnum() and not is_han(text[0]) else text
+
+
+class Pieces(SentencePieceBackend):
+    """SentencePiece itself."""
+
+    def convert_tokens_to_string(self, tokens: Sequence[str]) -> str:
+        """As SentencePiece, which joins bytes to characters."""
+        return str(self.sp_model.decode(list(tokens)))
 
 
 def reading(vocabulary: Collection[str]) -> Reading:
@@ -178,3 +191,63 @@ def frame(tokenizer: PreTrainedTokenizerBase) -> tuple[tuple[int, ...], tuple[in
     whole = tokenizer("a")["input_ids"]
     start = next((i for i in range(len(whole)) if whole[i : i + len(text)] == text), 0)
     return tuple(whole[:start]), tuple(whole[start + len(text) :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segments:
+    """The segments of a template's parts: tuples for special tokens, and a number for all tokens of a text."""
+
+    before: tuple[int, ...]
+    first: int
+    between: tuple[int, ...]
+    second: int
+    after: tuple[int, ...]  # of two texts
+    after_one: tuple[int, ...]
+    separator: tuple[int, ...]  # the token ids between two texts
+
+    def of(self, ids: Sequence[int]) -> list[int]:
+        """The segments of token ids without padding. What follows the first separator is the second text."""
+        texts = ids[len(self.before) : len(ids) - len(self.after)]
+        first = find_separator(texts, self.separator)
+        if first < 0:
+            return [*self.before, *[self.first] * len(texts), *self.after_one]
+        second = len(texts) - first - len(self.separator)
+        return [*self.before, *[self.first] * first, *self.between, *[self.second] * second, *self.after]
+
+
+def separator_of(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
+    """The tokens between two texts; none where the tokenizer has no template that separates two."""
+    (before, after), text = frame(tokenizer), tokenizer(PROBE, add_special_tokens=False)["input_ids"]
+    ids = pair_of_probes(tokenizer).get("input_ids", [])
+    between = ids[len(before) + len(text) : len(ids) - len(text) - len(after)]
+    return tuple(between) if ids == [*before, *text, *between, *text, *after] else ()
+
+
+def pair_of_probes(tokenizer: PreTrainedTokenizerBase) -> Mapping[str, list[int]]:
+    """What the tokenizer makes of two texts; nothing where it refuses them."""
+    try:
+        return tokenizer(PROBE, PROBE)
+    except Exception:  # the library's tokenizers raise many kinds
+        return {}
+
+
+def segments_of(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> Segments | None:
+    """The segments that a model gets of its tokenizer; None where the tokenizer makes none or the model has none."""
+    before, after = map(len, frame(tokenizer))
+    one, two = (found.get("token_type_ids", []) for found in (tokenizer(PROBE), pair_of_probes(tokenizer)))
+    text = len(one) - before - after  # tokens of a probe
+    takes = "token_type_ids" in inspect.signature(model.forward).parameters
+    if not takes or not two or text < 1:
+        return None
+    rows = getattr(model.config, "type_vocab_size", None)  # XLNet has no table: it compares segments
+    if rows is not None and max(*one, *two) >= rows:
+        return None
+    return Segments(
+        before=tuple(one[:before]),
+        first=one[before],
+        between=tuple(two[before + text : len(two) - after - text]),
+        second=two[len(two) - after - text],
+        after=tuple(two[len(two) - after :]),
+        after_one=tuple(one[before + text :]),
+        separator=separator_of(tokenizer),
+    )

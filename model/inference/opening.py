@@ -20,14 +20,13 @@ from model.checkpoints.checkpoint import (
     load_classifier,
     read_config,
 )
-from model.checkpoints.decoder_alone import read_decoder
-from model.checkpoints.description_file import read_values
+from model.checkpoints.description import read_values
 from model.checkpoints.recognition import require_described
-from model.checkpoints.state_dict import open_state_dict, read_description
 from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.foreign.known_config import read_known_config
+from model.foreign.open_tutorial import open_tutorial, read_description
 from model.inference.findings import finding_in_model
 from model.inference.run import AnyCheckpoint, Run, compute
 from model.inference.searching import search_input, start_search
@@ -55,11 +54,11 @@ def read_any_config(folder: Path) -> AnyConfig:
     with readable_errors(folder):
         folder = described_folder(folder)
         if (folder / DESCRIPTION).exists():
-            return (read_decoder if is_decoder(folder) else read_description)(folder)
+            return read_description(folder)
         if is_foreign(folder):
             if (known := read_known_config(folder)) is not None:
                 return known
-            from model.foreign.description import read_foreign_config
+            from model.foreign.architecture import read_foreign_config
 
             return read_foreign_config(folder)
         return read_config(folder)
@@ -97,11 +96,7 @@ def described_folder(folder: Path) -> Path:
 
 def load_any(folder: Path, *, device: str, max_bytes: int | None) -> AnyCheckpoint:
     if (folder / DESCRIPTION).exists():
-        if not is_decoder(folder):
-            return open_state_dict(folder, device=device, max_bytes=max_bytes)
-        from model.foreign.open_decoder import open_decoder
-
-        return open_decoder(folder, device=device, max_bytes=max_bytes)
+        return open_tutorial(folder, device=device, max_bytes=max_bytes)
     if is_foreign(folder):
         from model.foreign.open import open_foreign
 
@@ -135,11 +130,6 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
             checkpoint=checkpoint.name,
         )
     return checkpoint
-
-
-def is_decoder(folder: Path) -> bool:
-    """Whether `headlight.toml` describes a decoder alone."""
-    return read_values(folder).get("task") == "continuation"
 
 
 @contextmanager

@@ -202,7 +202,6 @@ def reported(search: Search, start: SearchInput, model: Writes, report: Report) 
 
 
 def row_per_pass(model: Writes, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:
-    """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prompt or prefix."""
+    """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prefix."""
     prefix_length = len(forced_prefix(model, start))
-    first_pass = start.prompt_length + 1 if start.prompt_length else max(prefix_length, 1)
-    return (*hypothesis.rows[:1], *hypothesis.rows[first_pass:])
+    return (*hypothesis.rows[:1], *hypothesis.rows[max(prefix_length, 1) :])

@@ -1,8 +1,9 @@
-"""What the models have in common that are written in this folder, translators and the classifier."""
+"""What the models have in common that are written in our code: translators, the classifier and decoders."""
 
 import torch
 from torch import Tensor, nn
 
+from model.config.foreign import ForeignSizes
 from model.config.model import AnyModelConfig
 from model.config.section import ConfigError
 from model.network.position_description import describe_positions
@@ -17,7 +18,7 @@ __all__ = ["OwnModel"]
 class OwnModel(nn.Module):
     """A model whose attention layers are our own. With these methods it `Reads`; see `model/network/protocols.py`."""
 
-    config: AnyModelConfig
+    config: AnyModelConfig | ForeignSizes
     pad_id: int
     target_pad_id: int
     read_only_reason = ""

@@ -138,9 +138,9 @@ class RotaryPositions(LayerPositions):
     rates are the same as for the sinusoidal encoding. Nothing is trained or saved.
     """
 
-    def __init__(self, *, max_length: int, width: int) -> None:
+    def __init__(self, *, max_length: int, width: int, base: float = 10_000.0) -> None:
         super().__init__()
-        self.register_buffer("waves", sinusoidal_table(max_length, width), persistent=False)
+        self.register_buffer("waves", sinusoidal_table(max_length, width, base=base), persistent=False)
 
     @property
     def table(self) -> Tensor:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from model.network.norms import SampleNorm, sample_deviation
@@ -165,18 +166,20 @@ class Stack:
 
 
 def norm_of(module: nn.Module) -> Norm | None:
-    """The description of an `nn.LayerNorm`; None for `nn.Identity`.
+    """The description of an `nn.LayerNorm` or an `nn.RMSNorm`; None for `nn.Identity`.
 
     Raises:
         TypeError: another module.
     """
     if isinstance(module, nn.Identity):
         return None
-    if not isinstance(module, nn.LayerNorm):
-        raise TypeError(f"{type(module).__name__} is neither a LayerNorm nor an identity.")
+    if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
+        raise TypeError(f"{type(module).__name__} is neither a norm nor an identity.")
+    weight, bias = module.weight.detach(), getattr(module, "bias", None)
     return Norm(
-        scale=module.weight.detach(),
-        shift=module.bias.detach(),
-        epsilon=module.eps,
+        scale=weight,
+        shift=torch.zeros_like(weight) if bias is None else bias.detach(),
+        epsilon=module.eps or 0.0,
+        centred=isinstance(module, nn.LayerNorm),
         sample=isinstance(module, SampleNorm),
     )

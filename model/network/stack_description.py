@@ -7,7 +7,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
-from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
 from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
 
@@ -104,7 +104,7 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
         norm_before=before,
         norm_after=after,
         feed_forward=network,
-        code=(FeedForward.forward,),
+        code=(type(network).forward,),
         sum_code=(Residual.forward,),
         units=f"{prefix}.feed_forward.units",
         contract=matrix_of(network.contract),

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.questions import Question
+from model.checkpoints.recognition import Question
 from model.config.foreign import ForeignConfig
 from model.config.paths import CHECKPOINTS
 from model.inference.opening import AnyConfig

@@ -310,7 +310,7 @@ JOBS = Jobs(
 )
 MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as large as ours
 # The longest text of a bundled checkpoint makes 19 MB of maps. 440 tokens in a GPT-2 of 12 × 12 heads make 111 MB, and
-# take 3 s. The limit of `model.foreign.sizes` is 400 MB. Such a result is kept, because each click needs it again.
+# take 3 s. The limit of `longest_text` is 400 MB. Such a result is kept, because each click needs it again.
 RESULTS_SHARE = min(memory() // 16, 1024 * MEGABYTE)
 RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=GATE.outside)
 # The results of this run of a page that are too large to keep: a page asks for the same one in several places.

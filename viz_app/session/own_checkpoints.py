@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
-from model.checkpoints.description_file import write_values
-from model.checkpoints.questions import Question, answered, questions_for
-from model.checkpoints.recognition import has_only_weights, require_recognised
+from model.checkpoints.description import write_values
+from model.checkpoints.recognition import Question, answered, has_only_weights, questions_for, require_recognised
 from model.inference.opening import read_any_config
 from model.safety.folder_files import checkpoint_folder
 from model.safety.sizes import require_memory

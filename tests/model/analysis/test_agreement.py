@@ -32,7 +32,7 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair
 from model.decoding.decoder_state import length_limit
-from model.foreign.reader import ForeignClassifier
+from model.foreign.models import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.padding import padded_for
 from model.inference.search_tree import search_tree

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.description_file import read_values, write_values
-from model.checkpoints.questions import answered, questions_for
-from model.checkpoints.recognition import recognised
+from model.checkpoints.description import read_values, write_values
+from model.checkpoints.recognition import answered, questions_for, recognised
 from model.cli.main import main
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import CheckpointError, find_checkpoints
-from model.checkpoints.state_dict import open_state_dict
+from model.foreign.open_tutorial import open_tutorial
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
@@ -163,37 +163,6 @@ def annotated() -> nn.Module:
         tgt_embed=embeddings[1],
         generator=Named(proj=nn.Linear(D_MODEL, len(WORDS))),
     ).eval()
-
-
-def read_annotated(model: nn.Module, source: Tensor) -> Tensor:
-    """Its encoder, written out: x + sublayer(norm(x)), twice a layer, and a norm at the end."""
-
-    def part(name: str) -> nn.Module:
-        return model.get_submodule(name)
-
-    x = part("src_embed.0.lut")(source) * math.sqrt(D_MODEL) + sinusoidal_table(LENGTH, D_MODEL)[: source.size(1)]
-    for i in range(LAYERS):
-        at = f"encoder.layers.{i}"
-        read = part(f"{at}.sublayer.0.norm")(x)
-        q, k, v = (
-            part(f"{at}.self_attn.linears.{j}")(read).unflatten(-1, (HEADS, -1)).transpose(1, 2) for j in range(3)
-        )
-        heads = (q @ k.transpose(-2, -1) / math.sqrt(D_MODEL // HEADS)).softmax(dim=-1) @ v
-        x = x + part(f"{at}.self_attn.linears.3")(heads.transpose(1, 2).flatten(-2))
-        wide = part(f"{at}.feed_forward.w_1")(part(f"{at}.sublayer.1.norm")(x)).relu()
-        x = x + part(f"{at}.feed_forward.w_2")(wide)
-    return part("encoder.norm")(x)
-
-
-@torch.inference_mode()
-def test_weights_of_the_annotated_transformer_give_the_same_numbers(tmp_path: Path) -> None:
-    model = annotated()
-    names = 'layout = "annotated"\nsource_embedding = "src_embed.0.lut"\ntarget_embedding = "tgt_embed.0.lut"\n'
-    text = TOML.partition("[names]")[0].replace('"post"', '"pre"') + f'[names]\n{names}output = "generator.proj"\n'
-    checkpoint = open_translator(write(tmp_path / "mine", model, text))
-    source = torch.tensor([[4, 5, 6, 8, 2]])
-    torch.testing.assert_close(checkpoint.model.encode(source)[0], read_annotated(model, source), atol=1e-4, rtol=1e-4)
-    assert translate(checkpoint, TEXT).written
 
 
 def test_other_parameter_names_are_mapped_to_ours(tmp_path: Path) -> None:
@@ -417,4 +386,4 @@ def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> 
     folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
     torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
     with pytest.raises(CheckpointError, match=r"in_proj_weight has the shape \[1, 32\]\. Its rows must be queries"):
-        open_state_dict(folder)
+        open_tutorial(folder)

@@ -14,10 +14,10 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError
-from model.checkpoints.description_file import write_values
-from model.checkpoints.questions import answered, questions_for
-from model.checkpoints.recognition import require_recognised
+from model.checkpoints.description import write_values
+from model.checkpoints.recognition import answered, questions_for, require_recognised
 from model.config.section import ConfigError
+from model.foreign.stacks import agrees, comparisons
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from model.network.protocols import Writes
@@ -74,7 +74,11 @@ def test_a_tutorials_decoder_is_recognised_and_computes_what_its_code_computes(n
     assert " ".join(WORDS[i] for i in ids[: first + 1]) == TEXT
     assert [token.id for token in found.written[first:]] == logits[first:].argmax(dim=-1).tolist()
     assert checkpoint.model.position_kind("decoder").name == made.positions
-    assert checkpoint.model.stack("decoder").streams  # what the description says was compared with the model
+    texts = torch.tensor([[1, 4, 7, 2], [2, 7, 4, 1]])
+    with tracing() as trace:
+        checkpoint.model(texts, texts)
+    for what, described_by_blocks, recorded in comparisons(checkpoint.model.stack("decoder"), trace, texts):
+        assert agrees(described_by_blocks, recorded, 1e-4), what
 
 
 @torch.inference_mode()

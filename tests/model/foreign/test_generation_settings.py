@@ -12,8 +12,7 @@ from model.config.section import ConfigError
 from model.decoding.decoder_state import SearchInput
 from model.decoding.search import Hypothesis, finish
 from model.foreign.generation import rules_of, settings_of
-from model.foreign.language_model import ForeignLanguageModel
-from model.foreign.translator import ForeignTranslator
+from model.foreign.models import ForeignLanguageModel, ForeignTranslator
 from model.inference.searching import start_search
 from model.text.vocab import Specials
 from tests.foreign_folders import sharpen

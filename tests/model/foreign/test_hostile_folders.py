@@ -19,7 +19,7 @@ from transformers import (
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
-from model.foreign import tokenizer_pair
+from model.foreign import open as opening
 from model.foreign.tokenizer import MAX_WORD, ForeignTokenizer
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
@@ -298,6 +298,6 @@ def test_a_panic_of_the_library_becomes_an_error_with_a_message(
     def fail(*_: object, **__: object) -> None:
         raise panic("called `Option::unwrap()` on a `None` value")
 
-    monkeypatch.setattr(tokenizer_pair.AutoTokenizer, "from_pretrained", fail)
+    monkeypatch.setattr(opening.AutoTokenizer, "from_pretrained", fail)
     with pytest.raises(CheckpointError, match="cannot be read: called"):
-        tokenizer_pair.read_tokenizer(tmp_path)
+        opening.read_tokenizer(tmp_path)

@@ -21,7 +21,7 @@ from model.analysis.anatomy import anatomy, derive, value_norms
 from model.checkpoints.checkpoint import ClassifierCheckpoint, find_checkpoints
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.foreign.language_model import ForeignLanguageModel
+from model.foreign.models import ForeignLanguageModel
 from model.inference.classify import classify, classify_lines
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.search_tree import search_tree

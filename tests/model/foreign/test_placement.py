@@ -10,8 +10,7 @@ from transformers import AutoConfig, AutoTokenizer, BartForConditionalGeneration
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.foreign.architecture import architecture
-from model.foreign.open import load_model, placement, wrap
-from model.foreign.tokenizer_pair import pair_of
+from model.foreign.open import load_model, pair_of, placement, wrap
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.inference.translation import Translation

@@ -4,12 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.foreign.base import ForeignModel
-from model.foreign.language_model import ForeignLanguageModel
+from model.foreign.models import ForeignLanguageModel, ForeignModel, ForeignReader, ForeignTranslator
 from model.foreign.positions import find_positions
-from model.foreign.reader import ForeignReader
 from model.foreign.stacks import ForeignStacks
-from model.foreign.translator import ForeignTranslator
 from model.interventions import without_positions
 from model.network.position_kind import Rotation
 from model.trace import tracing

@@ -29,7 +29,7 @@ import model.foreign.open as opening
 from model.checkpoints.checkpoint import CheckpointError, Unused
 from model.config.section import ConfigError
 from model.foreign.attention import attend
-from model.foreign.reader import ForeignReader
+from model.foreign.models import ForeignReader
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from tools.foreign_families import family_named

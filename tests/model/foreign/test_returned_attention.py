@@ -15,8 +15,8 @@ from transformers import AutoModelForSequenceClassification, BigBirdConfig
 from model.analysis.contributions import contributions
 from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.config.section import ConfigError
+from model.foreign.returned_attention import from_windows
 from model.foreign.sizes import few_tokens
-from model.foreign.windowed_weights import from_windows
 from model.inference.classify import classify
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import record_translation, translate

@@ -11,12 +11,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
-from model.foreign import stack_modules
-from model.foreign.base import ForeignModel
-from model.foreign.language_model import ForeignLanguageModel
-from model.foreign.reader import ForeignClassifier, ForeignReader
+from model.foreign import blocks
+from model.foreign.models import ForeignClassifier, ForeignLanguageModel, ForeignModel, ForeignReader, ForeignTranslator
 from model.foreign.stacks import ForeignStacks
-from model.foreign.translator import ForeignTranslator
 from model.network.residual_stream import Stack, read_out
 from model.trace import Trace, tracing
 from tools.foreign_families import Family, family_named
@@ -251,7 +248,7 @@ def test_a_family_with_unknown_blocks_still_shows_its_maps() -> None:
 def test_a_wrong_description_is_refused(
     monkeypatch: pytest.MonkeyPatch, title: str, part: str, wrong: Callable[..., object], what: str
 ) -> None:
-    monkeypatch.setattr(stack_modules, part, wrong)
+    monkeypatch.setattr(blocks, part, wrong)
     model = WRAPPERS[family_named(title).task](library(title))
     with pytest.raises(ConfigError, match=f"cannot be followed: .*({what})"):
         model.stack("decoder")

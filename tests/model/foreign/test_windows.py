@@ -12,8 +12,7 @@ from torch import nn
 
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
-from model.foreign.architecture import architecture
-from model.foreign.description import read_library_config
+from model.foreign.architecture import architecture, read_library_config
 from model.inference.classify import classify
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
