@@ -6,7 +6,6 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.alignment import Pointer
 from model.analysis.statistics import METRICS, mean_over_queries, rank_agreement, suggested_role
@@ -20,7 +19,7 @@ from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
-from viz_app.figures.style import marked
+from viz_app.figures.style import FloatArray, marked
 from viz_app.services import analyses, head_analyses, loading, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
@@ -42,7 +41,6 @@ FORM_OF_LINES = {  # whether the model reads pairs → what a line is
     True: N_("One text per line; you can add a tab and its second text"),
 }
 SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
-FloatArray = NDArray[np.float32]
 Metrics = Mapping[str, Mapping[str, FloatArray]]  # kind → metric → (L, H)
 Roles = Mapping[str, list[list[str]]]  # kind → (L, H) of an id in `ROLES`, or nothing
 Grids = Mapping[str, FloatArray]  # kind → (N, L, H), for N sentences
