@@ -342,9 +342,11 @@ export const attentionMap = component((root) => {
   }
 
   function redraw() {
-    draw(root, [el("output", { "aria-live": "off", class: "says" }), el("div", {
+    const parts = [el("output", { "aria-live": "off", class: "says" }), el("div", {
       class: `scroll picture${data.action ? " choosable" : ""}`, onclick: choose, onkeydown: keepPlace,
-    })]);
+    })];
+    // Beside other pictures the map itself ends on the first screen, so what is said about a cell stands below it.
+    draw(root, data.least ? parts.reverse() : parts);
     const readout = find(root, ".says"), picture = find(root, ".picture");
     map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
     map.show({

@@ -272,7 +272,7 @@ FIRST_PICTURES = {
         ("positions", 3),
         ("masks", 7),
         ("heads", 0),
-        ("compare", 1),
+        ("compare", 0),
         ("learning", 0),
         ("training", 0),
         ("sentiment", 1),

@@ -13,7 +13,7 @@ from viz_app.figures.labels import broken, escaped_label, text_width, unique_lab
 from viz_app.figures.picture import Picture, line_picture
 from viz_app.figures.style import GRID, LEGEND, SLANTED, TEXT, TITLE, FloatArray, Settings, axis, figure, hover
 
-__all__ = ["answer_bars", "below", "by_distance", "curves", "dimensions", "stacked_shares", "wavelengths"]
+__all__ = ["answer_bars", "by_distance", "curves", "dimensions", "stacked_shares", "wavelengths"]
 
 LONGEST_NAME = 40  # letters of a line in the legend
 WAVELENGTH = N_("wavelength, positions")

@@ -21,7 +21,6 @@ from viz_app.figures.style import LEGEND, Axes, flat_cells, hover
 
 __all__ = [
     "Picture",
-    "add_legend",
     "line_picture",
     "map_picture",
     "map_summary",
@@ -61,16 +60,11 @@ def map_picture(
 
 
 def add_broken_cells(figure: go.Figure, values: NDArray[np.floating]) -> None:
-    """Draw cells that are not a number, with a legend, on top of the heatmap that is the first trace of a figure."""
+    """Draw cells that are not a number, with a legend above, on top of the heatmap that is a figure's first trace."""
     place = {name: figure.data[0][name] for name in ("x", "y", "xgap", "ygap") if figure.data[0][name] is not None}
     cells = flat_cells(np.isinf(values), NOT_A_NUMBER)
     hovered = {"hoverongaps": False, "hovertemplate": hover("%{y}", "%{x}", t("not a number"))}
     figure.add_heatmap(**place, **cells, **hovered)
-    add_legend(figure)
-
-
-def add_legend(figure: go.Figure) -> None:
-    """The legend of the colour that stands for "not a number"."""
     swatch = {"symbol": "square", "size": 12, "color": NOT_A_NUMBER}
     figure.add_scatter(x=[None], y=[None], mode="markers", marker=swatch, name=t("not a number"), showlegend=True)
     above = {**LEGEND, "yref": "container", "yanchor": "top"}

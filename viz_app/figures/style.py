@@ -13,7 +13,6 @@ from viz_app.figures.colours import CLEAR, DIVERGING, FAINT, MASKED, SEQUENTIAL,
 from viz_app.figures.labels import LETTERS, LINE, broken, escaped_label, text_width, unique_labels
 
 __all__ = [
-    "COLOUR_BAR",
     "GRID",
     "LEGEND",
     "SLANTED",

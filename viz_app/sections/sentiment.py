@@ -7,7 +7,6 @@ from math import isfinite
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.deletion import Deletion, count_words, delete_each_word
 from model.analysis.statistics import rollout
@@ -22,7 +21,7 @@ from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures.heat_maps import head_map
-from viz_app.figures.style import Axes, bound_of
+from viz_app.figures.style import Axes, FloatArray, bound_of
 from viz_app.services import loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
@@ -58,7 +57,6 @@ __all__ = [
     "word_deletion",
 ]
 
-FloatArray = NDArray[np.float32]
 TOP_WORDS = 12
 POOLING_NAMES = {"attention": N_("pooling, mean"), "mean": N_("mean of all words"), "first": N_("first token")}
 POOLING = {  # how a classifier pools → explanation, formula

@@ -6,7 +6,6 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.alignment import Pointer, aligned_pairs, link_all_pairs
 from model.analysis.importance import Pairs, gradient_importance, importance_of_each_head, in_batches
@@ -21,7 +20,7 @@ from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
-from viz_app.figures.style import marked
+from viz_app.figures.style import FloatArray, marked
 from viz_app.services import analyses, loading
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
@@ -43,7 +42,6 @@ FORM_OF_LINES = {  # whether the model reads pairs → what a line is
     True: N_("One text per line; you can add a tab and its second text"),
 }
 SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
-FloatArray = NDArray[np.float32]
 Metrics = Mapping[str, Mapping[str, FloatArray]]  # kind → metric → (L, H)
 Roles = Mapping[str, list[list[str]]]  # kind → (L, H) of an id in `ROLES`, or nothing
 Grids = Mapping[str, FloatArray]  # kind → (N, L, H), for N sentences

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.positions import wavelengths
 from model.analysis.statistics import cosine_similarity
@@ -14,6 +13,7 @@ from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures import lines, vectors
+from viz_app.figures.style import FloatArray
 from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -23,7 +23,6 @@ from viz_app.widgets.headings import explanation, section
 
 __all__ = ["Encoding", "position_matrix", "position_waves", "require_encoding"]
 
-FloatArray = NDArray[np.float32]
 BASES = (10, 100, 1_000, 10_000, 100_000)
 USUAL_BASE = 10_000
 WIDTHS = range(16, 513, 16)
@@ -185,7 +184,7 @@ def position_matrix(encoding: Encoding) -> None:
         draw_similarity(table)
 
 
-def draw_dimensions(table: NDArray[np.float32]) -> None:
+def draw_dimensions(table: FloatArray) -> None:
     """Ask for some columns of the matrix, and draw them as curves."""
     section(t("Single dimensions"), t("The values of some columns of the matrix at each position."))
     options = list(range(table.shape[1]))
@@ -201,7 +200,7 @@ def draw_dimensions(table: NDArray[np.float32]) -> None:
     )
 
 
-def draw_similarity(table: NDArray[np.float32]) -> None:
+def draw_similarity(table: FloatArray) -> None:
     """Draw the cosine similarity of every two rows of the matrix."""
     draw(
         vectors.similarity(cosine_similarity(table), height=400),

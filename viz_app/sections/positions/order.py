@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.positions import (
     Property,
@@ -31,7 +30,7 @@ from viz_app.content.translation import N_, t, tn
 from viz_app.figures import vectors
 from viz_app.figures.lines import by_distance
 from viz_app.figures.picture import numbered_axes
-from viz_app.figures.style import marked
+from viz_app.figures.style import FloatArray, marked
 from viz_app.sections.positions.encoding import Encoding
 from viz_app.sections.sentiment import require_review
 from viz_app.services import analyses, loading, results
@@ -81,7 +80,6 @@ ADDED_ALT = {
     "encoder": N_("Number added to the score by the distance of query and key, a curve for each head of the encoder"),
     "decoder": N_("Number added to the score by the distance of query and key, a curve for each head of the decoder"),
 }
-FloatArray = NDArray[np.float32]
 MAX_SHIFT = 20
 SHOWN = 16  # dimensions of the rotation matrix
 ROUNDING = 1e-4  # the error of sums of two products of sines in single precision
@@ -302,7 +300,7 @@ def describe(measured: Property) -> str:
     return t(PROPERTIES[measured.name][1], number=write(measured.figure))
 
 
-def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
+def positions_in_sentence(key: CheckpointKey, own: FloatArray) -> None:
     """Draw what positions (max_length, D) do in a sentence of a translator, or in a text that a classifier reads."""
     config = loading.config_of(key)
     if isinstance(config, ForeignConfig):
@@ -321,7 +319,7 @@ def positions_in_sentence(key: CheckpointKey, own: NDArray[np.float32]) -> None:
     compare_orders(key, text)
 
 
-def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
+def draw_encoder_input(key: CheckpointKey, text: str, own: FloatArray) -> None:
     """Draw the embeddings, the encoding, and their sum, which the first layer reads."""
     embeddings, total = analysis_of(encoder_input, key, Run(text=text))
     tokens = [token.text for token in results.result_of(key, Run(text=text)).source]
