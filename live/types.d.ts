@@ -54,9 +54,68 @@ type Measuring = AbortController & { all: Promise<SilencingEffect[]> };
 interface MapView {
   kind: string; layers: number; heads: number; queries: string[]; keys: string[]; notes: string[]; rows: number[];
   columns: number[]; weight(layer: number, head: number | string, t: number, s: number): number;
-  languages: { query: string; key: string }; titles: { query_title: string; key_title: string };
+  axes: { query_title: string; key_title: string; languages: { query: string; key: string } };
 }
 /** A page of the site. `opening`: the sentence until the visitor types one. */
 interface Page {
   show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?: boolean;
+}
+
+/** What a map shows. `t` is a query (row) and `s` a key (column), counted from 0. */
+interface MapPicture {
+  queries: string[]; keys: string[]; query_title: string; key_title: string;
+  languages: { query: string; key: string };
+  colours: { scale: string[]; masked: string; broken: string };
+  label: string; // for people who cannot see it
+  title: string; // of the saved picture
+  weight(t: number, s: number): number; // −∞ where the mask forbids the cell; NaN is not a number
+  position?(t: number, s: number): number; // on the colour scale; else the weight
+  describe?(t: number, s: number): string; // the readout of a cell, as "name: value; …"
+  height?: number; // pixels that the picture should fill
+  bar?: { unit: string; ticks: [number, string][] }; // a colour bar
+}
+/** A cell of a map, as [query, key]. */
+type Cell = [number, number];
+/** The selected token of a map: a query (row) or a key (column), counted from 0. */
+type MapSelection = { query?: number; key?: number } | null;
+
+interface Playback {
+  show(index: number): void; // show one picture, counted from 0, and stop playing
+  set(known: number, options?: { index?: number }): void; // say which picture the server knows, and where to be
+  refresh(): void; // draw the same one again, from new data
+  play(): void; // start or pause
+  stop(): void; // pause, and forget what is not reported yet
+  index(): number; playing(): boolean;
+  end(): void; // stop for good
+}
+/** The clicks of one board of switches from number `first` on: kind, layer and head. */
+interface Clicks { board: string; first: number; places: [string, number, number][] }
+
+/** An answer to a step of a lesson. The server checks all of it. */
+interface LessonRecord { first: unknown; answer: unknown; right: boolean }
+interface LessonData {
+  session: string; // a name for this session of the server
+  changes: [number, string, LessonRecord][]; // number, name of the step, answer; numbers rise
+  forgotten: number; // the number of the latest request to forget everything; 0 without one
+  before: [number, object | null]; // number of its latest change, and what was there before the lesson
+  offer: boolean; // whether the tour may be offered
+  pointing: [string, string]; // the open step, and the part of the page at which its visitor has to point
+}
+
+/** A chart that arrow keys can walk cell by cell. */
+interface WalkableChart {
+  width: number; height: number; // columns and rows
+  upwards: boolean; // whether the first row is at the bottom
+  layer: Element; // it receives the events of the pointer
+  place(cell: [number, number]): { clientX: number; clientY: number }; // where a cell, as [column, row], is
+}
+
+/** The row of a map that the visitor chose. */
+interface ChosenRow {
+  kind: string; layer: number; head: number; query: number; queries: string[]; keys: string[]; translation: Translation;
+}
+/** The recorded vectors and numbers of one query: (K), (S, K), (S, K), (S), (S), (K). */
+interface RowParts {
+  query: Float32Array; keys: Float32Array[]; values: Float32Array[]; masked: boolean[]; weights: Float32Array;
+  output: Float32Array;
 }

@@ -265,30 +265,13 @@ export class App {
         el("span", {}, this.isReport ? "" : `${this.listed.name} `),
         el("bdi", { lang: this.listed.languages[0] || false }, text),
       ])),
-      el("div", { class: "empty" }, [...this.frameNotes(withText), ...this.textNotes()]),
+      el("div", { class: "empty" }, this.frameNotes(withText)),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
       el("div", { class: "below" }, aboutOf(this)),
     ]);
     this.course?.fill();
-  }
-
-  /** What is not finite in the model, and what is changed in the text before the model reads it. */
-  textNotes() {
-    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
-    const broken = this.info?.notFinite ?? [], notes = [];
-    if (broken.length)
-      notes.push(say(
-        "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
-        { tensors: broken.join(", ") }
-      ));
-    if (changes.length)
-      notes.push(say(
-        "The model reads a cleaned text: {changes}.",
-        { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }
-      ));
-    return notes.map((note) => el("p", { class: "note" }, note));
   }
 
   /**
@@ -333,17 +316,34 @@ export class App {
     return second ? [`A: ${this.text}`, `B: ${second}`] : [withText || this.isReport ? this.text : ""];
   }
 
-  /** What the link asks for in vain, and that its text is too long. @param {boolean} withText */
+  /**
+   * What the link asks for in vain, what is left out of the text or changed in it before the model reads it, and what
+   * is not finite in the model.
+   * @param {boolean} withText
+   */
   frameNotes(withText) {
-    const notes = [linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : ""];
-    return notes.flatMap((one) => (one ? [note(one)] : []));
+    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const broken = this.info?.notFinite ?? [];
+    return [
+      linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : "",
+      broken.length
+        ? say(
+          "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
+          { tensors: broken.join(", ") }
+        )
+        : "",
+      changes.length
+        ? say(
+          "The model reads a cleaned text: {changes}.",
+          { changes: new Intl.ListFormat(document.documentElement.lang).format(changes) }
+        )
+        : "",
+    ].flatMap((one) => (one ? [note(one)] : []));
   }
 
-  /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
+  /** After a page: its pictures can be saved, and it is complete. */
   finish() {
     this.drawStep(null);
-    for (const one of document.querySelectorAll("select[data-value]"))
-      /** @type {any} */ (one).value = one.getAttribute("data-value");
     const { report } = this.site;
     const link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
     const facts = [

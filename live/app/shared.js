@@ -2,13 +2,15 @@
 
 /**
  * How much a picture shows: the most tokens in a row of chips, steps, cells on a side of a small map, and tokens on a
- * side of a section of a large map. The pages in their order, with their texts. The choices that a link may have: their
- * form, and the expression for their values, or the one value that the pages always show.
+ * side of a section of a large map. The pages in their order, and the kinds of attention, with their texts. The choices
+ * that a link may have: their form, and the expression for their values, or the one value that the pages always show.
  */
 export const SHARED = {
   limits: { chips: 0, steps: 0, tile: 0, section: 0 },
   /** @type {Record<string, { title: string, instruction: string }>} */
   pages: {},
+  /** @type {Record<string, Record<string, string>>} Their names, for a model with two texts and with only one. */
+  kinds: {},
   /** @type {Record<string, { form: string, published?: string, always?: string }>} */
   choices: {},
 };

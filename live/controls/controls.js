@@ -27,7 +27,7 @@ export function segmented(label, options, chosen, choose) {
 export function list(label, options, chosen, choose, attributes = {}) {
   return el("label", { class: "control" }, [
     el("span", { class: "label" }, label),
-    el("select", { ...attributes, "data-value": chosen, onchange: ({ target }) => choose(target.value) },
+    el("select", { ...attributes, value: chosen, onchange: ({ target }) => choose(target.value) },
       options.map(([value, name]) => el("option", { value }, name))),
   ]);
 }

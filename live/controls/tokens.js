@@ -73,7 +73,7 @@ export function writtenText({ text, languages }, more = "") {
  * The words of a text, and whether the first text has each of them at this place of a longest common subsequence.
  * @param {string[]} before @param {string[]} after @returns {[string, boolean][]}
  */
-export function sharedWords(before, after) {
+function sharedWords(before, after) {
   const length = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i--)
     for (let j = after.length - 1; j >= 0; j--)

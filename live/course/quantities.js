@@ -96,7 +96,7 @@ async function partsOfRow(situation) {
  * Only a Weight"), for each key. The model itself computes it: query i of the head gets the whole weight on key i, and
  * all other heads of the layer are silenced. What is then left of the output without any head is the bias.
  * @param {Situation} situation
- * @param {import("../pages/inside.js").Row} row
+ * @param {ChosenRow} row
  */
 async function valueNorms({ session, info }, { kind, layer, head, keys, translation }) {
   const place = { kind, layer, head }, source = translation.source.map(({ id }) => id);

@@ -11,7 +11,6 @@ import { colourAt, inkOn, SIGNED, times } from "../ui/numbers.js";
 import { decimal, say } from "../ui/words.js";
 
 const REDRAW = 12; // heads between two drawings while the effects are measured
-const counted = { board: "", clicks: 0 }; // the clicks on the switches that had their effect
 
 /** @param {Element} root @param {App} app */
 export async function showHeads(root, app) {
@@ -61,15 +60,10 @@ export async function showHeads(root, app) {
     caption(paintedSentence(changes.painted)),
     place("map", fixed ? "" : "paints"),
   ]);
-  mount(root, "board", headSwitches,
-    { counted: { ...counted }, boards: boards(info.heads, changes,
-      effects.length === everyHead(info.heads).length ? effects : []) }, (_, clicks) => {
-    const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
-    const next = clicks.places.slice(known).reduce(
-      (all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes
-    );
-    Object.assign(counted, { board: clicks.board, clicks: clicks.first + clicks.places.length });
-    change(next);
+  const shown = boards(info.heads, changes, effects.length === everyHead(info.heads).length ? effects : []);
+  mount(root, "board", headSwitches, { counted: {}, boards: shown }, (_, { places }) => {
+    const [kind, layer, head] = places.at(-1), now = session.changes(app.choices.intervention);
+    change(toggled(now, { kind, layer, head }, flat ? "uniform" : "ablated"));
   });
   mount(root, "map", attentionMap, largeMap(view, layer, head, false));
   if (fixed) return;

@@ -137,17 +137,9 @@ function numbers(keys, parts, derived, divisor) {
 export const ROW_STAGES = ["queries", "keys", "values", "masked_scores", "weights", "head_outputs"];
 
 /**
- * @typedef {{ query: Float32Array, keys: Float32Array[], values: Float32Array[], masked: boolean[], weights:
- *   Float32Array, output: Float32Array }} Parts The recorded vectors and numbers of one query: (K), (S, K), (S, K),
- *   (S), (S), (K).
- * @typedef {{ kind: string, layer: number, head: number, query: number, queries: string[], keys: string[], translation:
- *   Translation }} Row
- */
-
-/**
  * The row of a map that the visitor chose.
  * @param {Chosen} chosen
- * @param {(record: string[]) => Translation | Promise<Translation>} translate @returns {Promise<Row>}
+ * @param {(record: string[]) => Translation | Promise<Translation>} translate @returns {Promise<ChosenRow>}
  */
 export async function chosenRow(chosen, translate) {
   const { kind, layer, head } = singleHead(chosen);
@@ -160,7 +152,7 @@ export async function chosenRow(chosen, translate) {
 
 /**
  * @param {Record<string, Tensor>} recorded @param {{ kind: string, layer: number, head: number, query: number }} place
- * @returns {Parts}
+ * @returns {RowParts}
  */
 export function partsOf(recorded, { kind, layer, head, query }) {
   const rows = (stage) => {
@@ -174,7 +166,7 @@ export function partsOf(recorded, { kind, layer, head, query }) {
   };
 }
 
-/** Compute the query again: q·k → scale → mask → softmax → α·v. @param {Parts} parts */
+/** Compute the query again: q·k → scale → mask → softmax → α·v. @param {RowParts} parts */
 export function derive({ query, keys, values, masked, weights, output }, { scaled = true, temperature = 1 } = {}) {
   const dots = keys.map((key) => key.reduce((sum, number, i) => sum + number * query[i], 0));
   const scores = dots.map((dot) => dot / (scaled ? Math.sqrt(query.length) : 1) / temperature);

@@ -2,7 +2,7 @@
 import { beside, caption, cutNote, firstOf, heading, mount, note, place, segmented } from "../controls/controls.js";
 import { headLists, singleHead } from "../controls/heads.js";
 import { hookName, KINDS } from "../engine/trace.js";
-import { mapName, maskMap, namesOf } from "../pictures/maps.js";
+import { axesOf, mapName, maskMap, namesOf } from "../pictures/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { attentionMap, leastWidth } from "../ui/maps.js";
 import { SIGNED, times, WEIGHTS } from "../ui/numbers.js";
@@ -117,14 +117,10 @@ function batchTable(name, numbers, tokens, ids, lang) {
 
 function mountPictures(root, { kind, layer, head, row, all, batch, recorded, unpadded }, numbers) {
   const labels = (one) => {
-    const { queries, keys } = KINDS[one], [from, to] = all[row].languages;
+    const { queries, keys } = KINDS[one];
     const width = { source: batch.source[row].length, read: batch.read[row].length, written: batch.read[row].length };
     const named = (side) => times(width[side], (i) => all[row][side][i]?.text ?? PAD);
-    return {
-      queries: named(queries), keys: named(keys),
-      query_title: say("query: {what}", { what: namesOf(one).query }),
-      key_title: say("key: {what}", { what: namesOf(one).key }),
-      languages: { query: one === "encoder" ? from : to, key: one === "decoder" ? to : from } };
+    return { ...axesOf(one, all[row].languages), queries: named(queries), keys: named(keys) };
   };
   const length = batch.source[0].length, rows = {
     queries: numbers.map((n) => say("sentence {n}", { n })), keys: times(length, (i) => String(i)),
@@ -198,7 +194,7 @@ function sumsSentence(weights, masked, head) {
 
 // A few sentences, with their translations, as one padded batch.
 
-export const LONGEST_OF_BATCH = 400; // characters of a sentence
+const LONGEST_OF_BATCH = 400; // characters of a sentence
 
 /**
  * The sentences of the batch: the visitor's, or those of the checkpoint. Some may be empty.

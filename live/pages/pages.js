@@ -33,7 +33,7 @@ export function namesOfPage(page) {
  * The model card of the checkpoint: its data with their authors, its measurements and its limits.
  * @param {Element} root @param {App} app
  */
-export async function showCard(root, app) {
+async function showCard(root, app) {
   const { [app.language]: html } = await app.ifCurrent(contentOf(app.listed.card));
   draw(root, [html ? place("card", "card") : note(say("This checkpoint has no model card (README.md)."))]);
   if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published

@@ -30,9 +30,9 @@ export async function showMasks(root, app) {
 
 /** @param {MapView} view @param {number} layer */
 function maskData(view, layer) {
-  const { titles, queries, keys, languages, kind } = view;
+  const { axes, queries, keys, kind } = view;
   return maskMap(
-    { ...titles, queries, keys, languages },
+    { ...axes, queries, keys },
     weightsOf(view, layer, 0).map((weight) => (weight === -Infinity ? weight : 0)), namesOf(kind).fullName,
   );
 }

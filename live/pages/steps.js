@@ -52,7 +52,7 @@ function forcedWith(forced, { position, id }) {
  * @param {{ kind: string, guess: boolean, fixed: boolean, step: number | null }} shown `fixed`: no other word can be
  *   forced.
  */
-export function stepperData(translation, { kind, guess, fixed, step }) {
+function stepperData(translation, { kind, guess, fixed, step }) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind];
   const [source, target] = translation.languages;
   const mayAttend = maskOf(translation, kind), { given = 0, fixed_start: fixedStart = false } = translation;

@@ -19,8 +19,7 @@ const NO_LINES = {
  */
 export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind];
-  const { queries, keys } = KINDS[kind], names = namesOf(kind, translation), mayAttend = maskOf(translation, kind);
-  const [source, target] = translation.languages;
+  const { queries, keys } = KINDS[kind], mayAttend = maskOf(translation, kind);
   const shown = (tokens) => {
     const all = tokens.map((_, i) => i), words = all.filter((i) => tokens[i].word >= 0);
     return hideSpecial && words.length ? words : all;
@@ -39,10 +38,15 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
     notes: kind === "encoder" ? [] : rows.map((i) => say("after reading “{read}”, writes “{written}”", {
       read: translation.read[i].text, written: translation.written[i].text,
     })),
+    axes: axesOf(kind, translation.languages, namesOf(kind, translation)),
+  };
+}
+
+/** What the rows and columns of a map are, and their languages. @param {string} kind @param {string[]} languages */
+export function axesOf(kind, [source, target], { query, key } = namesOf(kind)) {
+  return {
+    query_title: say("query: {what}", { what: query }), key_title: say("key: {what}", { what: key }),
     languages: { query: kind === "encoder" ? source : target, key: kind === "decoder" ? target : source },
-    titles: {
-      query_title: say("query: {what}", { what: names.query }), key_title: say("key: {what}", { what: names.key }),
-    },
   };
 }
 
@@ -103,7 +107,7 @@ export function mapName(layer, head) {
 export function largeMap(view, layer, head, logarithmic) {
   const title = `${namesOf(view.kind).fullName}, ${mapName(layer, head)}`;
   return {
-    ...view.titles, queries: view.queries, keys: view.keys, notes: view.notes, languages: view.languages,
+    ...view.axes, queries: view.queries, keys: view.keys, notes: view.notes,
     weights: weightsOf(view, layer, head), unit: say("attention weight"), largest: 1, logarithmic, title,
     alt: say("Heatmap of the attention weights of {title}", { title }),
   };
@@ -181,7 +185,7 @@ export function lines(view, layer, head) {
     );
   const names = maps.map(([l, h]) => mapName(l, h)), chosen = maps.findIndex(([l, h]) => l === layer && h === head);
   return {
-    ...view.titles, queries, keys, languages: view.languages, weights, names, columns: many ? heads : 1,
+    ...view.axes, queries, keys, weights, names, columns: many ? heads : 1,
     labels: many ? maps.map(([, h]) => String(Number(h) + 1)) : names,
     rows: many ? times(layers, (l) => say("layer {layer}", { layer: l + 1 })) : [""],
     chosen: [chosen], selection: [view.kind, queries, keys, layer, head].join("|"), largest: 1,
@@ -212,42 +216,18 @@ export function maskMap(axes, numbers, title, shown = {}) {
   };
 }
 
-// The kinds of attention as the pages name them; model/config/kinds.py has the same words.
-
 /**
- * The names of a kind, and what its maps show.
+ * The names of a kind of attention, and what its maps show.
  * @param {string} kind
  * @param {Translation} [translation] A model with only one text has neither a source nor a target.
  */
 export function namesOf(kind, translation) {
+  const { title, full_name: fullName, shows, query, key, one_query, one_key } = SHARED.kinds[kind];
   const single = translation && !(translation.source.length && translation.written.length);
-  const names = {
-    cross: {
-      title: say("cross"), fullName: say("cross-attention"),
-      query: say("target token being written"), key: say("source token"),
-      shows: say(
-        "Each cell shows how much the decoder attends to one source token (column) when it writes a token (row)."
-      ),
-    },
-    encoder: {
-      title: say("encoder self"), fullName: say("encoder self-attention"),
-      query: single ? say("token being encoded") : say("source token being encoded"),
-      key: single ? say("token") : say("source token"),
-      shows: say(
-        "Each cell shows how much the encoder attends to one source token (column) when it encodes another (row)."
-      ),
-    },
-    decoder: {
-      title: say("decoder self, masked"), fullName: say("decoder self-attention"),
-      query: single ? say("token just read") : say("target token just read"),
-      key: single ? say("token read so far") : say("target token read so far"),
-      shows: say(
-        "Each cell shows how much the decoder attends to the same or an earlier token (column) after it has read a "
-        + "token (row)."
-      ),
-    },
+  return {
+    title: say(title), fullName: say(fullName), shows: say(shows), query: say(single ? one_query : query),
+    key: say(single ? one_key : key),
   };
-  return names[kind];
 }
 
 /**
@@ -263,7 +243,7 @@ export function maskOf({ masks, maps }, kind) {
 }
 
 /** A token as pictures name it: in a pair of texts with the name of its text. @param {Token} token */
-export const labelOf = ({ text, part }) => (part ? `${part}: ${text}` : text);
+const labelOf = ({ text, part }) => (part ? `${part}: ${text}` : text);
 
 /** The kinds of attention that a model has. @param {Record<string, number[]>} heads Kind → layers and heads. */
 export function kindsOf(heads) {

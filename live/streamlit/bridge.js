@@ -166,17 +166,6 @@ export function replaceQuery(query) {
 }
 
 /**
- * A chart that arrow keys can walk cell by cell.
- * @typedef {object} WalkableChart
- * @property {number} width Columns.
- * @property {number} height Rows.
- * @property {boolean} upwards Whether the first row is at the bottom.
- * @property {Element} layer The element that receives the events of the pointer.
- * @property {(cell: [number, number]) => { clientX: number, clientY: number }} place Where a cell, as [column, row],
- *   is.
- */
-
-/**
  * A Plotly chart as a grid of cells: a heatmap with hover texts, or the invisible squares over the tiles of an
  * overview.
  * @param {any} plot The element of the chart.

@@ -15,7 +15,7 @@ export function address({ data }) {
 let latest = { step: "", target: "", shown: "" };
 
 /** Scrolls to the part of the page that a step of a lesson is about, when it appears. A new step begins at the top. */
-export const lessonTarget = component(() => {
+const lessonTarget = component(() => {
   let stop = () => {};
   function update(/** @type {{ step: string, target: string, shown: string }} */ data) {
     const { step, target, shown } = latest;
@@ -29,7 +29,7 @@ export const lessonTarget = component(() => {
 });
 
 /** Announces what the model has written when it changes, and sets the language of the text field. @type {Component} */
-export function pageAnnouncement({ data }) {
+function pageAnnouncement({ data }) {
   const place = announcer(), news = JSON.stringify([data.sentence, data.text]), before = place.dataset.announced;
   place.dataset.announced = news;
   // A new page is not announced: its visitor reads it.

@@ -47,10 +47,8 @@ function change(element, attributes, content) {
   const before = drawn.get(element) ?? { attributes: {}, content: undefined };
   for (const name of new Set([...Object.keys(before.attributes), ...Object.keys(attributes)])) {
     const value = attributes[name] ?? false;
-    if (name === "value") {
-      if (element.value !== String(value)) element.value = value; // the visitor may have moved the slider
-    } else if (before.attributes[name] === value) continue;
-    else if (name.startsWith("on")) element[name] = value || null;
+    if (before.attributes[name] === value || (name === "value" && value !== false)) continue;
+    if (name.startsWith("on")) element[name] = value || null;
     else if (value === false) element.removeAttribute(name);
     else element.setAttribute(name, value === true ? "" : value);
   }
@@ -59,6 +57,8 @@ function change(element, attributes, content) {
     if (typeof before.content === "string") element.textContent = "";
     draw(element, content);
   } else if (content !== undefined && content !== before.content) element.textContent = content;
+  // A list needs its options before its value, and a slider its range. The visitor may have chosen another value.
+  if ("value" in attributes && element.value !== String(attributes.value)) element.value = attributes.value;
 }
 
 /**

@@ -9,11 +9,6 @@ const STATES = { on: () => say("on"), off: () => say("silenced"), uniform: () =>
 const SIGNS = { on: "", off: "✕", uniform: "≡" };
 
 /**
- * The clicks of one board from number `first` on.
- * @typedef {{ board: string, first: number, places: [string, number, number][] }} Clicks
- */
-
-/**
  * The clicks that the server has not counted yet.
  * @param {Clicks} clicks
  * @param {{ board?: string, clicks?: number }} counted The board that the server knows, and how many of its clicks.

@@ -13,21 +13,10 @@ const kept = new Map();
 let offers = false; // the tour, until this page is closed or the visitor answers
 
 /**
- * @typedef {object} LessonData
- * @property {string} session A name for this session of the server.
- * @property {[number, string, import("./kept.js").LessonRecord][]} changes Number, name of the step, answer. Numbers
- *   rise.
- * @property {number} forgotten The number of the latest request to forget everything; 0 without one.
- * @property {[number, object | null]} before Number of its latest change, and what was there before the lesson.
- * @property {boolean} offer Whether the tour may be offered.
- * @property {[string, string]} pointing The open step, and the part of the page at which its visitor has to point.
- */
-
-/**
  * Keep the changes that are newer than the last ones of this session.
  * @param {LessonData} data
  */
-export function keepChanges({ session, changes, forgotten, before }) {
+function keepChanges({ session, changes, forgotten, before }) {
   const last = kept.get(session) ?? 0, fresh = changes.filter(([number]) => number > last);
   if (forgotten > last) keep(PROGRESS, "");
   if (fresh.length) keepRecords(fresh.map(([, name, record]) => [name, record]));

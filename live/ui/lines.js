@@ -196,15 +196,10 @@ const AT_REST = 0.2, SELECTED = 0.02; // the smallest weight with a line: withou
 const ONE_ROW = 44; // pixels: a higher row of chips has wrapped, and lines would cross words
 
 /**
- * The selected token: a query (row) or a key (column), counted from 0.
- * @typedef {{ query?: number, key?: number } | null} Selection
- */
-
-/**
  * The lines to draw, as [query, key, weight].
  * @param {Float32Array} weights (T, S), row by row.
  * @param {number} queries @param {number} keys
- * @param {Selection} selection With a selection, only its lines, and thinner ones too.
+ * @param {MapSelection} selection With a selection, only its lines, and thinner ones too.
  * @returns {[number, number, number][]}
  */
 export function linesToDraw(weights, queries, keys, selection) {
@@ -230,7 +225,7 @@ function lineBetween(top, bottom, box, weight) {
 
 export const wordLines = component(() => {
   // home: where the chips are
-  let data, weights, selection = /** @type {Selection} */ (null), home = /** @type {any} */ (null);
+  let data, weights, selection = /** @type {MapSelection} */ (null), home = /** @type {any} */ (null);
   const chipsOnPage = () => document.querySelector(".hl-looks");
   const chip = (row, i) => home?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
   const queryChip = (t) => chip(data.query_row, t + data.query_from);
@@ -299,7 +294,7 @@ export const wordLines = component(() => {
     document.dispatchEvent(new CustomEvent("headlight-mark", { detail: data.in_map ? selection : null }));
   }
 
-  /** @param {Selection} next */
+  /** @param {MapSelection} next */
   function select(next, framed = true) {
     if (JSON.stringify(next) === JSON.stringify(selection)) return;
     selection = next;

@@ -16,26 +16,6 @@ const LEGEND = 24; // pixels below a map with a cell that is not a number
 const BAR = 12, STOPS = 32, LOW = 110; // pixels and steps of the colour bar; a lower one has fewer numbers
 
 /**
- * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
- * @typedef {object} MapPicture
- * @property {string[]} queries
- * @property {string[]} keys
- * @property {string} query_title
- * @property {string} key_title
- * @property {{ query: string, key: string }} languages
- * @property {{ scale: string[], masked: string, broken: string }} colours
- * @property {string} label For people who cannot see it.
- * @property {string} title Of the saved picture.
- * @property {(t: number, s: number) => number} weight −∞ where the mask forbids the cell; NaN is not a number.
- * @property {(t: number, s: number) => number} [position] On the colour scale; else the weight.
- * @property {(t: number, s: number) => string} [describe] The readout of a cell, as "name: value; …".
- * @property {number} [height] Pixels that the picture should fill.
- * @property {{ unit: string, ticks: [number, string][] }} [bar] A colour bar.
- */
-
-/** A cell, as [query, key]. @typedef {[number, number]} Cell */
-
-/**
  * The narrowest that a map can be without a colour bar, in pixels.
  * @param {string[]} queries @param {number} columns
  */
@@ -221,7 +201,7 @@ export function mapDrawing(home, showReadout) {
     for (const [name, value] of Object.entries(box ?? {})) element.setAttribute(name, value);
   }
 
-  /** Frame a whole row or column. @param {import("./lines.js").Selection} line */
+  /** Frame a whole row or column. @param {MapSelection} line */
   function mark(line) {
     if (!line) return frame(".marked", null);
     const first = cellBox(layout, [line.query ?? 0, line.key ?? 0]);
@@ -302,7 +282,7 @@ export function scalePosition(share, logarithmic) {
  * @param {boolean} [signed] The scale begins at minus the largest number.
  * @returns {[number, string][]}
  */
-export function scaleTicks(largest, logarithmic, signed = false) {
+function scaleTicks(largest, logarithmic, signed = false) {
   const shares = times(DECADES + 1, (i) => (logarithmic ? 10 ** -i : i / DECADES));
   return shares.map((share) => [
     scalePosition(share, logarithmic), String(Number(((signed ? 2 * share - 1 : share) * largest).toPrecision(2))),
@@ -435,11 +415,10 @@ export function fitGrid(element, grid, highest) {
 /** @typedef {{ levels: Uint8Array | string, layers: number, heads: number, rows: number, columns: number }} Tiles */
 
 /**
- * The pixels of all heads: a row of tiles for each layer, with a clear gap below and on the right of each tile.
+ * The picture of all heads as a data URL: a row of tiles for each layer, with a clear gap below and right of each tile.
  * @param {Tiles} tiles Its levels are (L, H, rows, columns), as bytes or as their base64; see `levelOf`.
- * @returns {import("./numbers.js").Pixels}
  */
-export function headPixels({ levels, layers, heads, rows, columns }) {
+function headPicture({ levels, layers, heads, rows, columns }) {
   const bytes = decodeBytes(levels), colours = palette(WEIGHTS);
   const below = Math.max(1, Math.round(rows * GAP)), beside = Math.max(1, Math.round(columns * GAP));
   const width = heads * (columns + beside), height = layers * (rows + below), pixels = new Uint32Array(width * height);
@@ -448,12 +427,7 @@ export function headPixels({ levels, layers, heads, rows, columns }) {
     const x = (tile % heads) * (columns + beside) + s, y = Math.floor(tile / heads) * (rows + below) + t;
     pixels[y * width + x] = colours[bytes[i]];
   }
-  return { width, height, data: new Uint8ClampedArray(pixels.buffer) };
-}
-
-/** The picture of all heads as a data URL. @param {Tiles} tiles */
-export function headPicture(tiles) {
-  return dataUrl(headPixels(tiles));
+  return dataUrl({ width, height, data: new Uint8ClampedArray(pixels.buffer) });
 }
 
 // Every layer and head of one kind of attention, small. The page opens the one that is pressed.

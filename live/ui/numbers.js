@@ -97,7 +97,7 @@ export const LINES = [
  * @typedef {{ width: number, height: number, data: Uint8ClampedArray<ArrayBuffer> }} Pixels Four bytes for each pixel.
  */
 
-export const MASKED = 255;
+const MASKED = 255;
 export const BROKEN = 254;
 
 /**

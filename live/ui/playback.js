@@ -7,19 +7,6 @@ import { say } from "./words.js";
 const REPORT_DELAY = 400; // milliseconds without a change until the server gets it
 
 /**
- * @typedef {object} Playback
- * @property {(index: number) => void} show Show one, counted from 0, and stop playing.
- * @property {(known: number, options?: { index?: number }) => void} set Say which picture the server knows, and where
- *   to be.
- * @property {() => void} refresh Draw the same one again, from new data.
- * @property {() => void} play Start or pause.
- * @property {() => void} stop Pause, and forget what is not reported yet.
- * @property {() => number} index
- * @property {() => boolean} playing
- * @property {() => void} end Stop for good.
- */
-
-/**
  * A film of `length()` pictures.
  * @param {object} film @param {() => number} film.length
  * @param {() => number} film.interval Milliseconds for one picture.

@@ -139,15 +139,15 @@ const MAX_BLOCKS = 20_000; // a picture of pixels with more blocks stays a pictu
  * @param {[string, string][]} facts Such as ["Sentence", "A dog runs."].
  * @returns {Promise<SVGElement>}
  */
-export async function standaloneSvg(picture, title, facts) {
+async function standaloneSvg(picture, title, facts) {
   const layers = picture.localName === "svg" ? [picture] : [...picture.querySelectorAll(PLOTLY.drawing)];
   if (!layers.length) {
     const [shapes, size] = redrawn(picture);
-    return sheet(shapes, size, title, facts);
+    return sheetOf(shapes, size, title, facts);
   }
   const copies = layers.map(copied);
   await Promise.all(copies.flatMap((copy) => [...copy.querySelectorAll("image")]).map(sharpened));
-  return sheet(copies, sizeOfPicture(layers[0], picture), title, facts);
+  return sheetOf(copies, sizeOfPicture(layers[0], picture), title, facts);
 }
 
 function sizeOfPicture(layer, picture) {
@@ -362,7 +362,7 @@ async function sharpened(image) {
 
 // The sheet of a saved picture: its title, the picture, and facts about it below.
 
-export const INK = "#1b2530"; // the text of our light theme
+const INK = "#1b2530"; // the text of our light theme
 const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
 const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u; // characters that must not begin a line
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // characters that XML cannot hold
@@ -371,7 +371,7 @@ const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; 
  * An element of SVG with its text or its children.
  * @param {string} tag @param {Record<string, any>} attributes @param {any} [content] @returns {SVGElement}
  */
-export function shape(tag, attributes, content = []) {
+function shape(tag, attributes, content = []) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...[content].flat());
@@ -379,7 +379,7 @@ export function shape(tag, attributes, content = []) {
 }
 
 /** Drawings, one upon another, on a sheet with a title above them and facts below. */
-export function sheet(drawings, { width, height }, title, facts) {
+function sheetOf(drawings, { width, height }, title, facts) {
   const inner = Math.ceil(Math.max(width, NARROWEST)), wide = inner + 2 * EDGE;
   /** @type {SVGElement[]} */
   const words = [], lang = document.documentElement.lang, fonts = fontsFor(lang);
@@ -439,7 +439,7 @@ export function wrapped(text, width, widthOf) {
 }
 
 /** A text without the characters that an XML file cannot hold. @param {string} text */
-export function writable(text) {
+function writable(text) {
   return text.replace(UNWRITABLE, "\ufffd");
 }
 
@@ -464,7 +464,7 @@ export function fontsFor(lang) {
 }
 
 /** The language of an element, or of the page. @param {Element | null} element */
-export function languageOf(element) {
+function languageOf(element) {
   const marked = element?.closest("[lang]");
   return marked?.getAttribute("lang") || document.documentElement.lang;
 }

@@ -1,11 +1,10 @@
 """What Python and JavaScript both read: the pages, the choices in a link, and how much a picture shows.
 
-`live/shared.json` states each once. A published page holds its own part of it (`viz_app/export/site.py`).
+`live/shared.json` states each once. A published page holds its own part of it (`viz_app/export/live_page.py`).
 """
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from model.config.paths import HOME
 
@@ -22,9 +21,9 @@ PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 CHOICES: Mapping[str, Mapping[str, str]] = FOUND["choices"]
 
 
-def shared_texts(found: Any = FOUND) -> list[str]:
+def shared_texts() -> list[str]:
     """The texts to translate, without repetitions."""
-    if not isinstance(found, dict):
-        return []
-    own = [found[name] for name in ("section", "title", "instruction") if isinstance(found.get(name), str)]
-    return list(dict.fromkeys([*own, *(text for value in found.values() for text in shared_texts(value))]))
+    named = [*PAGES.values(), *PUBLISHED_PAGES.values()]
+    return list(
+        dict.fromkeys(one[part] for one in named for part in ("section", "title", "instruction") if part in one)
+    )

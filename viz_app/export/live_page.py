@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
 import minify
 
+from model.config.kinds import KINDS
 from model.files import finite
 from viz_app.components.bundle import (
     COMPONENT_STYLES,
@@ -29,8 +30,9 @@ from viz_app.components.bundle import (
     text_of,
 )
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
-from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, shared_texts
+from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES
 from viz_app.content.translation import N_
+from viz_app.services.attention_view import ONE_TEXT
 
 __all__ = [
     "PageCode",
@@ -47,23 +49,11 @@ __all__ = [
     "style",
 ]
 
-OWN = {"streamlit/bridge.js": "app/bridge.js"}  # the page around the components is another one than that of the app
+# What takes the place of a module: the page around the components is another one than that of the app.
+OWN = {"streamlit/bridge.js": "app/bridge.js"}
 # A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
 IN_REPORT = {"app/answers.js": "app/recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
-# What takes the place of a module.
-INSTEAD: Mapping[Form, Mapping[str, str]] = {
-    "site": OWN,
-    "file": OWN,
-    "report": OWN | IN_REPORT,
-}
-# The colours have the names that Streamlit gives them in the app. In a page they have shorter ones.
-COLOURS = {
-    "--st-primary-color": "--p",
-    "--st-text-color": "--t",
-    "--st-background-color": "--b",
-    "--st-secondary-background-color": "--s",
-}
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
 )
@@ -74,7 +64,7 @@ FOUND = re.compile(
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
-# The pages show translators, translate with greedy search, and show no code.
+# The pages show translators, and translate with greedy search.
 UNUSED = frozenset(
     {
         "engine/network/classifier.js",
@@ -89,14 +79,19 @@ SELECTOR_END = re.compile(r",(?![^(]*\))")
 AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
-# What a page holds of `live/shared.json`; see `live/app/shared.js`.
-PUBLISHED: Mapping[str, Any] = {
-    "limits": LIMITS,
+# The texts of pages and of kinds of attention that a page holds; see `live/app/shared.js`.
+NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "pages": {
         name: {text: own.get(text, PAGES[name][text]) for text in ("title", "instruction")}
         for name, own in PUBLISHED_PAGES.items()
     },
-    "choices": {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}},
+    "kinds": {
+        name: {
+            **{part: getattr(kind, part) for part in ("title", "full_name", "shows", "query", "key")},
+            **{f"one_{part}": ONE_TEXT[getattr(kind, part)] for part in ("query", "key")},
+        }
+        for name, kind in KINDS.items()
+    },
 }
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
 STYLES = (*COMPONENT_STYLES, "ui/chips.css")
@@ -162,10 +157,12 @@ class PageCode:
     def shared(self) -> Mapping[str, object]:
         """What the page shares with Python, with the number of each text in the place of the text."""
         numbers = {text: number for number, text in enumerate(self.words[ENGLISH])}
-        pages = {
-            name: {part: numbers[text] for part, text in page.items()} for name, page in PUBLISHED["pages"].items()
+        names = {
+            group: {name: {part: numbers[text] for part, text in texts.items()} for name, texts in named.items()}
+            for group, named in NAMES.items()
         }
-        return {**PUBLISHED, "pages": pages}
+        choices = {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}}
+        return {"limits": LIMITS, "choices": choices, **names}
 
 
 def one_file(
@@ -216,10 +213,12 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
     """
     left_out = {RECURRENT: not recurrent, LESSONS: not lessons or form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
-    scripts = modules("app/script.js", without=without, instead=INSTEAD[form])
+    instead = OWN | IN_REPORT if form == "report" else OWN
+    scripts = modules("app/script.js", without=without, instead=instead)
     own = lessons and form == "site"  # the lessons are a script of their own
-    others = modules(LESSONS, without=(without - {LESSONS}).union(scripts), instead=INSTEAD[form]) if own else {}
-    texts = list(dict.fromkeys([*texts_of({**scripts, **others}), *shared_texts(PUBLISHED)]))
+    others = modules(LESSONS, without=(without - {LESSONS}).union(scripts), instead=instead) if own else {}
+    names = (text for named in NAMES.values() for texts in named.values() for text in texts.values())
+    texts = list(dict.fromkeys([*texts_of({**scripts, **others}), *names]))
     shared = shared_names(others, scripts)
     second = script_of(others, texts, exported=["Course"], given=shared, source="../app.js") if own else ""
     return PageCode(script=script_of(scripts, texts, exported=shared), lessons=second, words=words_of(texts))
@@ -227,7 +226,7 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
 
 def lesson_style() -> str:
     """The style sheet of the lessons."""
-    return minified(asset("course/course.css"), "text/css")
+    return minify.string("text/css", asset("course/course.css"))
 
 
 def style(script: str) -> str:
@@ -240,7 +239,7 @@ def style(script: str) -> str:
         declarations = AROUND.sub(r"\1", rule[2]).strip()  # the minifier leaves those in a container as they are
         return f"{','.join(selectors)}{{{declarations}}}" if selectors else ""
 
-    return minified(RULE.sub(used, CSS_COMMENT.sub("", sheets)), "text/css")
+    return minify.string("text/css", RULE.sub(used, CSS_COMMENT.sub("", sheets)))
 
 
 def script_of(
@@ -264,7 +263,8 @@ def script_of(
     begin = f'import given from "{source}";\n' if given else ""
     names = f"const [{', '.join(given)}] = given;\n" if given else ""
     export, end = ("export default ", f"return [{', '.join(exported)}];\n") if exported else ("", "")
-    return minified(numbered(f"{begin}{export}(() => {{\n{with_variables(names + code + end)}}})();\n", texts))
+    script = f"{begin}{export}(() => {{\n{with_variables(names + code + end)}}})();\n"
+    return minify.string("application/javascript", numbered(script, texts))
 
 
 def shared_names(scripts: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
@@ -288,13 +288,6 @@ def with_variables(script: str) -> str:
     defined = (f"const {name} = {source.get(one, one)};\n" for one, name in names.items())
     code = FOUND.sub(lambda match: names.get(match[0], match[0]), script)
     return "".join([*defined, code])
-
-
-def minified(text: str, kind: str = "application/javascript") -> str:
-    """A script or a style sheet in as few characters as possible. Local variables and colours get short names."""
-    for name, short in COLOURS.items():
-        text = text.replace(name, short)
-    return minify.string(kind, text)
 
 
 def texts_of(scripts: Mapping[str, str]) -> list[str]:
