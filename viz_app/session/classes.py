@@ -11,11 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from viz_app.session.codes import LENGTH, SIGNS
 
-__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "CountedAnswer", "FullClassError"]
+__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError"]
 
 HIDDEN = ""  # the answer of a member whose own words nobody else may read
 LONGEST = 60  # characters of an answer
@@ -23,15 +22,6 @@ LONGEST = 60  # characters of an answer
 
 class FullClassError(Exception):
     """A class has its largest number of members already."""
-
-
-class CountedAnswer(NamedTuple):
-    """How many members gave an answer first."""
-
-    lesson: str
-    step: str
-    answer: str
-    members: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +35,7 @@ class ClassReport:
         at: Step of this lesson → how many members are there now.
         first: Step of this lesson → answer → how many members answered this first.
         right: Step of this lesson → how many members found a right answer.
-        answers: The first answers in all lessons of the class.
+        answers: The first answers in all lessons of the class: lesson, step, answer, and how many members gave it.
         rounds: The answers to the questions: random name of the member → round → answers.
     """
 
@@ -55,7 +45,7 @@ class ClassReport:
     at: Mapping[str, int]
     first: Mapping[str, Mapping[str, int]]
     right: Mapping[str, int]
-    answers: tuple[CountedAnswer, ...]
+    answers: tuple[tuple[str, str, str, int], ...]
     rounds: Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
@@ -87,16 +77,18 @@ class OpenClass:
     def report(self) -> ClassReport:
         lesson, members = self.lessons[-1], self.members.values()
         counts = Counter((*place, answer) for member in members for place, answer in member.first.items())
-        answers = tuple(CountedAnswer(*given, count) for given, count in counts.items())
-        here = [one for one in answers if one.lesson == lesson]
+        first: dict[str, dict[str, int]] = {}
+        for (name, step, answer), count in counts.items():
+            if name == lesson:
+                first.setdefault(step, {})[answer] = count
         return ClassReport(
             code=self.code,
             lesson=lesson,
             members=len(members),
             at=Counter(member.at[1] for member in members if member.at[0] == lesson),
-            first={step: {a.answer: a.members for a in here if a.step == step} for step in {a.step for a in here}},
+            first=first,
             right=Counter(step for member in members for name, step in member.right if name == lesson),
-            answers=answers,
+            answers=tuple((*given, count) for given, count in counts.items()),
             rounds={one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds},
         )
 
@@ -126,7 +118,9 @@ class Classes:
             self._close(teacher)
             while len(self._classes) >= self.most:
                 del self._classes[min(self._classes, key=lambda code: self._classes[code].last_used)]
-            code = next(code for code in iter(new_code, "") if code not in self._classes)
+            code = ""
+            while not code or code in self._classes:
+                code = "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
             self._classes[code] = OpenClass(code, [lesson], teacher, self.clock())
             return code
 
@@ -212,10 +206,8 @@ class Classes:
             answers: Names of questions and options, never words of the visitor.
         """
         with self._lock:
-            for one in self._classes.values():
-                if found := one.members.get(visitor):
-                    one.last_used = self.clock()
-                    found.rounds.setdefault(round_name, dict(answers))
+            if found := self._membership(visitor):
+                found.rounds.setdefault(round_name, dict(answers))
 
     def report(self, teacher: Hashable) -> ClassReport | None:
         """What the teacher of a class sees; None for a visitor without an open class."""
@@ -245,9 +237,9 @@ class Classes:
             while len(self._closed) > self.most:
                 del self._closed[next(iter(self._closed))]
 
-    def _membership(self, visitor: Hashable, lesson: str) -> Member | None:
+    def _membership(self, visitor: Hashable, lesson: str | None = None) -> Member | None:
         for one in self._classes.values():
-            if visitor in one.members and lesson in one.lessons:
+            if visitor in one.members and (lesson is None or lesson in one.lessons):
                 one.last_used = self.clock()
                 return one.members[visitor]
         return None
@@ -256,10 +248,6 @@ class Classes:
         limit = self.clock() - self.seconds
         self._classes = {code: one for code, one in self._classes.items() if one.last_used >= limit}
         self._closed = {teacher: one for teacher, one in self._closed.items() if one.last_used >= limit}
-
-
-def new_code() -> str:
-    return "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
 
 
 CLASSES = Classes(most=50, most_members=200, seconds=12 * 3600)  # about 40 kB for each class of 40
