@@ -4,16 +4,24 @@ Every snapshot is forced to write the translation of the trained model. So all m
 the loss shows how improbable that translation was at the time.
 """
 
+import math
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
-from model.inference.tokens import Token
-from model.inference.translate import greedy_text, translate
-from model.inference.translation import AttentionMaps, Translation
+from model.inference.padding import padded_for
+from model.inference.searching import require_writing
+from model.inference.translate import greedy_text
+from model.inference.translation import AttentionMaps, Translation, attention_maps
+from model.text.vocab import Specials
+from model.trace import IfPresent, tracing
 
 __all__ = [
     "EXTRA_TOKENS",
@@ -27,6 +35,8 @@ __all__ = [
 
 # Tokens that a snapshot may write beyond the trained model's number. An untrained one would repeat a word far longer.
 EXTRA_TOKENS = 2
+WEIGHTS = (IfPresent("*.weights"),)
+LOWEST = math.log(1e-30)  # a lower log-probability counts as this one, as in `Translation.log_prob`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,28 +87,89 @@ def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     return open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
 
 
+@torch.inference_mode()
 def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> SnapshotResult:
     """Let a snapshot write its own translation, and force it to write the one of the trained model.
+
+    One pass over the trained model's tokens gives the maps, the loss, and where the snapshot would write another one.
 
     Args:
         snapshot: From `open_snapshot`; never changed.
         text: Any text.
         trained: The translation by the trained model.
+
+    Raises:
+        ConfigError: the snapshot writes nothing.
     """
-    forced = translate(snapshot, text, forced=trained.as_forced)
-    banned = snapshot.tokenizers.specials.banned
-
-    def chosen(token: Token) -> bool:
-        """Whether greedy search writes this forced token too."""
-        return next((candidate.id for candidate in token.candidates if candidate.id not in banned), None) == token.id
-
-    same = [token.id for token in takewhile(chosen, forced.written)]
-    if len(same) == len(forced.written):
+    model, tokenizers = require_writing(snapshot), snapshot.tokenizers
+    source, read, written = ([token.id for token in part] for part in (trained.source, trained.read, trained.written))
+    with tracing(record=WEIGHTS) as trace:
+        memory, real = model.encode(padded_for(model, [source or read]))
+        mask = None if bool(real.all()) else real
+        logits = model.decode(padded_for(model, [read]), memory, mask)[0]  # (T, V)
+    given = max(trained.prompt_length, int(trained.first_token_fixed))  # tokens that no model chooses
+    choices = [*written[:given], *best_ids(logits, tokenizers.specials)[given:]]
+    limit = len(written) - trained.prompt_length + EXTRA_TOKENS
+    if choices == written:
         own, finished = trained.text, trained.finished
+    elif model.reads_ahead and not tokenizers.specials.rules:
+
+        def choose(ids: Sequence[int], first: int) -> list[int]:
+            found = model.decode(padded_for(model, [[*read[:1], *ids[:-1]]]), memory, mask, first=first)
+            return best_ids(found[0], tokenizers.specials)
+
+        ends = {tokenizers.specials.eos, *tokenizers.specials.more_ends}
+        ids = greedy_by_guessing(choose, written, choices, ends=ends, limit=min(limit, model.config.max_length))
+        finished = ids[-1] in ends
+        own = tokenizers.target.decode(ids[:-1] if finished else ids)
     else:
-        limit = len(trained.written) - trained.prompt_length + EXTRA_TOKENS
-        own, finished = greedy_text(snapshot, text, forced=dict(enumerate(same)), limit=limit)
-    return SnapshotResult(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
+        own, finished = greedy_text(snapshot, text, forced=dict(enumerate(agreed(choices, written))), limit=limit)
+    log_probs = logits.float().log_softmax(dim=-1).cpu()[torch.arange(len(written)), written]  # (T,)
+    loss = -float(log_probs.clamp(min=LOWEST)[trained.prompt_length :].sum()) / len(written)
+    return SnapshotResult(text=own, finished=finished, maps=attention_maps(trace, model, (0,)), loss=loss)
+
+
+def best_ids(logits: Tensor, specials: Specials) -> list[int]:
+    """What greedy search writes, from logits (T, V): the end of the text where they are not numbers."""
+    scores = logits.index_fill(1, torch.tensor(specials.banned, dtype=torch.long, device=logits.device), -math.inf)
+    return scores.argmax(dim=-1).masked_fill(scores.isnan().any(dim=-1), specials.eos).tolist()
+
+
+def agreed(choices: Sequence[int], guess: Sequence[int]) -> list[int]:
+    """The first tokens that are the same in both."""
+    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(choices, guess, strict=True))]
+
+
+def greedy_by_guessing(
+    choose: Callable[[Sequence[int], int], list[int]],
+    guess: Sequence[int],
+    choices: Sequence[int],
+    *,
+    ends: Collection[int],
+    limit: int,
+) -> list[int]:
+    """Write what greedy search writes, with few passes: each confirms the start of a guess and corrects one token.
+
+    A guess continues a text with what followed its last token before, in this text or in the first guess. This foresees
+    repetitions, which fill the texts of an untrained model, and the return to the words of the trained model.
+
+    Args:
+        choose: From T ids and a position to what the model writes there and at each later one, after the ids before it.
+        guess: The first guess.
+        choices: What the model writes at each position of it.
+        ends: The ids that end a text.
+        limit: The most tokens.
+    """
+    first = guess
+    while True:
+        own = list(choices[: len(agreed(choices, guess)) + 1])
+        if own[-1] in ends or len(own) >= limit:
+            return own[:limit]
+        followers = dict(pairwise([*first, *own]))
+        guess = list(own)
+        while len(guess) < limit and guess[-1] not in ends:
+            guess.append(followers.get(guess[-1], choices[min(len(guess), len(choices) - 1)]))
+        choices = [*own, *choose(guess, len(own))]
 
 
 def trained_result(trained: Translation) -> SnapshotResult:

@@ -105,8 +105,10 @@ class DecoderState:
 
     def ending_unknown(self, scores: Tensor) -> Tensor:
         """Scores (R, V) with the end of the text as the only choice in each row that has NaN."""
-        unknown = scores.isnan().any(dim=-1, keepdim=True)  # (R, 1)
-        return torch.where(unknown, only(self.eos, scores, 0.0), scores)
+        unknown = scores.isnan()
+        if not bool(unknown.any()):
+            return scores
+        return torch.where(unknown.any(dim=-1, keepdim=True), only(self.eos, scores, 0.0), scores)
 
     def read_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """One pass over tokens (R, T): the logits of the token after each, (R, T, V)."""

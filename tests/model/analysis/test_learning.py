@@ -1,6 +1,7 @@
 """One text at every snapshot of a training."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.analysis.learning import EXTRA_TOKENS, list_snapshots, open_snapshot, run_snapshot, trained_result
+from model.analysis.learning import (
+    EXTRA_TOKENS,
+    greedy_by_guessing,
+    list_snapshots,
+    open_snapshot,
+    run_snapshot,
+    trained_result,
+)
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
 from model.inference.opening import open_translator
 from model.inference.translate import translate
@@ -66,6 +74,18 @@ def test_every_snapshot_writes_the_beginning_of_what_it_writes_when_nothing_is_f
     assert {one.finished for one in stages} == {True, False}  # the untrained one would write far more
     same = [one.text == trained.text for one in stages]
     assert set(same) == {True, False}  # both ways to find what it writes
+
+
+@pytest.mark.parametrize(("end", "ids", "firsts"), [(9, [1, 2, *[3] * 28], [2, 4]), (3, [1, 2, 3], [2])])
+def test_a_repetition_takes_few_passes(end: int, ids: list[int], firsts: list[int]) -> None:
+    asked: list[int] = []
+
+    def choose(guess: Sequence[int], first: int) -> list[int]:
+        asked.append(first)
+        return [min(guess[position - 1] + 1, 3) for position in range(first, len(guess))]
+
+    assert greedy_by_guessing(choose, [1, 5, 3, end], [1, 2, 3, 3], ends=(end,), limit=30) == ids
+    assert asked == firsts  # a second pass, once a token has followed itself
 
 
 def test_a_text_that_fills_all_positions_can_be_followed() -> None:
