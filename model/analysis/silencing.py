@@ -24,8 +24,7 @@ from model.inference.padding import padded_for
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import Reads, Writes, classifies
-from model.text.rules import TextRules
-from model.text.vocab import Specials
+from model.text.vocab import Specials, TextRules
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["SilencingEffects", "require_outcome", "silence_each_head"]

@@ -38,8 +38,8 @@ from model.checkpoints.description_file import described_by
 from model.checkpoints.fit import named_as_in
 from model.checkpoints.layouts import NormForm
 from model.checkpoints.saved_positions import PositionForm, kind_of, rows_of
-from model.config.decoder import DecoderSizes
 from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts
+from model.config.model import DecoderSizes
 from model.config.section import Section, require
 from model.messages import Message
 from model.safety.torch_files import SavedFile, read_saved_file

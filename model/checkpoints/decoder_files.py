@@ -9,9 +9,8 @@ from model.checkpoints.description_file import UNKNOWN
 from model.checkpoints.found_vocabulary import specials_in
 from model.config.section import ConfigError
 from model.files import CheckpointError
-from model.safety.json_files import read_small_json
-from model.text.file_tokenizer import read_file_tokenizer
-from model.text.vocabulary_list import read_vocabulary
+from model.safety.json_files import read_json
+from model.text.vocabulary_list import read_file_tokenizer, read_vocabulary
 
 __all__ = ["logged_model", "with_decoder_files"]
 
@@ -49,7 +48,7 @@ def with_decoder_files(values: Mapping[str, Any], folder: Path) -> dict[str, Any
 def logged_model(folder: Path) -> Mapping[str, Any]:
     """The settings of the model in the `config.json` that minGPT writes; empty if there is another file or none."""
     try:
-        values = read_small_json(folder / CONFIG)
+        values = read_json(folder / CONFIG)
     except (OSError, ValueError):
         return {}
     model = values.get("model") if isinstance(values, dict) else None

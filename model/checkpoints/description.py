@@ -51,9 +51,8 @@ from model.checkpoints.saved_positions import PositionForm
 from model.checkpoints.tutorial_model import Differences
 from model.config.model import ModelConfig
 from model.config.section import Section, require
-from model.text.file_tokenizer import FileTokenizer, read_file_tokenizer
 from model.text.vocab import Marks, Specials
-from model.text.vocabulary_list import read_vocabulary
+from model.text.vocabulary_list import FileTokenizer, read_file_tokenizer, read_vocabulary
 
 __all__ = ["Description", "described_in", "specials_of"]
 

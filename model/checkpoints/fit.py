@@ -14,8 +14,7 @@ from model.checkpoints.layouts import SavedName
 from model.checkpoints.leftovers import matching, unexplained
 from model.checkpoints.saved_positions import PositionForm, Positions, find_positions, is_table
 from model.checkpoints.tutorial_model import TutorialTransformer
-from model.config.decoder import DecoderSizes
-from model.config.model import ModelConfig
+from model.config.model import DecoderSizes, ModelConfig
 from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.messages import Message

@@ -7,8 +7,7 @@ from typing import Any
 
 from model.checkpoints.description_file import UNKNOWN
 from model.config.section import ConfigError
-from model.text.file_tokenizer import read_file_tokenizer
-from model.text.vocabulary_list import read_vocabulary
+from model.text.vocabulary_list import read_file_tokenizer, read_vocabulary
 
 __all__ = ["find_vocabulary", "likely_specials", "vocabularies_in"]
 

@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 import torch
 from torch import Tensor
 
-from model.config.decoder import DecoderSizes
-from model.config.model import ModelConfig
+from model.config.model import DecoderSizes, ModelConfig
 
 __all__ = ["is_copy", "matching", "unexplained"]
 

@@ -11,8 +11,7 @@ from model.checkpoints.description_file import UNKNOWN
 from model.checkpoints.found_vocabulary import find_vocabulary
 from model.checkpoints.tutorials import recognise_tutorial
 from model.files import CheckpointError
-from model.safety.folder_files import is_kept, require_whole_files
-from model.safety.refusals import why_no_checkpoint
+from model.safety.folder_files import is_kept, require_whole_files, why_no_checkpoint
 from model.safety.torch_files import SavedFile, read_saved_file
 
 __all__ = [

@@ -19,7 +19,7 @@ from model.checkpoints.fit import (
 from model.checkpoints.layouts import SavedName
 from model.checkpoints.leftovers import matching, unexplained
 from model.checkpoints.saved_positions import find_positions
-from model.config.decoder import DecoderSizes
+from model.config.model import DecoderSizes
 from model.config.section import ConfigError
 from model.foreign.decoder_network import TutorialDecoder, rotary_frequencies
 from model.messages import Message

@@ -17,7 +17,7 @@ from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from model.checkpoints.layouts import NormForm
-from model.config.decoder import DecoderSizes
+from model.config.model import DecoderSizes
 from model.foreign.attention import attend
 from model.network.norms import SampleNorm
 

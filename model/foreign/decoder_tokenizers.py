@@ -14,10 +14,9 @@ from model.foreign.tokenizer import ForeignTokenizer
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.text.bounded_tokenizer import require_bounded_tokenizer
 from model.text.encoding import Tokenizer
-from model.text.file_tokenizer import read_file_tokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
-from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
+from model.text.vocabulary_list import ListedTokenizer, read_file_tokenizer, read_vocabulary
 
 __all__ = ["decoder_tokenizers"]
 

@@ -16,7 +16,7 @@ from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.network.protocols import Padding
 from model.safety.errors import first_line
-from model.text.panic import TokenizerPanicError, panics_as_errors
+from model.text.encoding import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 

@@ -10,8 +10,7 @@ from typing import IO
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.messages import Message
-from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept
-from model.safety.refusals import why_no_weights
+from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept, why_no_weights
 
 __all__ = ["Unpacked", "unpack"]
 
