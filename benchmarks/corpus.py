@@ -65,7 +65,7 @@ def measure(root: Path, pairs: int) -> None:
     batches = task.batches_of(1)
     examples = batches.examples
     assert isinstance(examples, Examples)
-    tokens = len(examples.source.ids) + len(examples.target.ids)
+    tokens = len(examples.source.values) + len(examples.target.values)
     print(f"{len(examples):,} pairs of {tokens / 2 / len(examples):.1f} tokens a side in {taken:.0f} s")
     print(f"ids {examples.nbytes / len(examples):.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB")
     print(f"process {before / 1e6:.0f} MB before, {held() / 1e6:.0f} MB after, peak {high_water() / 1e6:.0f} MB")

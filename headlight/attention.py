@@ -1,33 +1,33 @@
 """`headlight attention`: write every attention map of one translation to a file of numbers, or to a page."""
 
 import argparse
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint
-from model.cli import attention
-from model.cli.arguments import Commands
+from model.cli import commands
+from model.cli.main import COMMANDS
 from model.config.section import ConfigError
 from model.files import replace_file
 from model.inference.translation import Translation
 from model.text.pair import Text, texts_of
 
-__all__ = ["add_parser", "run"]
-
-
-def add_parser(commands: Commands) -> None:
-    command = attention.add_parser(commands)
-    command.add_argument("--html", metavar="FILE", help="write all maps into one HTML file that any browser opens")
+__all__ = ["attention"]
 
 
 def run(args: argparse.Namespace) -> None:
-    out = attention.maps_file(args)
-    checkpoint, text, translation = attention.run_model(args)
+    out = commands.maps_file(args)
+    checkpoint, text, translation = commands.run_model(args)
     if args.out or not args.html:
-        attention.write_maps(out, checkpoint, text, translation)
+        commands.write_maps(out, checkpoint, text, translation)
     if args.html:
         replace_file(Path(args.html), page_of(translation, text, checkpoint))
-    attention.print_shapes(translation)
+    commands.print_shapes(translation)
+
+
+HTML = {"metavar": "FILE", "help": "write all maps into one HTML file that any browser opens"}
+attention = replace(COMMANDS["attention"], run=run, options={**COMMANDS["attention"].options, "--html": HTML})
 
 
 def page_of(translation: Translation, text: Text, checkpoint: Checkpoint) -> str:

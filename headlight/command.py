@@ -2,7 +2,8 @@
 
 import sys
 
-from headlight import attention, publish
+from headlight.attention import attention
+from headlight.publish import publish
 from model import __version__
 from model.cli.main import COMMANDS
 from model.cli.main import main as command_line
@@ -22,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"Headlight {__version__}")
         return 0
     if given and (not given[0].startswith("--") or given[0] == "--help"):
-        commands = COMMANDS | {"attention": attention, "publish": publish}
+        commands = {**COMMANDS, "attention": attention, "publish": publish}
         return command_line(given, program="headlight", about=ABOUT, commands=commands)
     # Streamlit reads its settings from the folder .streamlit next to the script.
     return start_app(str(HOME / "streamlit_app.py"), *given)

@@ -7,20 +7,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from model.cli.arguments import Commands
+from model.cli.arguments import Command
 from model.cli.resolve import folder_at, with_note
 from model.config.section import ConfigError
 from model.files import replace_file
 from model.inference.opening import open_translator
 
-__all__ = ["add_parser", "run", "write_folder"]
-
-
-def add_parser(commands: Commands) -> None:
-    text = "write a folder of static files, in which checkpoints run in the visitor's browser"
-    command = commands.add_parser("publish", help=text)
-    command.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="names or folders of translators")
-    command.add_argument("--out", required=True, help="the folder, or one file with the ending .html")
+__all__ = ["publish", "write_folder"]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,6 +37,16 @@ def run(args: argparse.Namespace) -> None:
         write_folder(out, files, mark=site.MARK)
         size = sum(map(len, files.values())) / 1e6
         print(f"{out} has {size:.1f} MB. Copy it to any web server, or run: python -m http.server -d {out}")
+
+
+publish = Command(
+    about="write a folder of static files, in which checkpoints run in the visitor's browser",
+    options={
+        "checkpoints": {"nargs": "+", "metavar": "CHECKPOINT", "help": "names or folders of translators"},
+        "--out": {"required": True, "help": "the folder, or one file with the ending .html"},
+    },
+    run=run,
+)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, mark: str) -> None:

@@ -81,8 +81,9 @@ class Trace:
         for edit in edits:
             tensor = edit(tensor)
         if recorded:
-            shown = tensor if self._newest is None else tensor[..., -self._newest :, :]
-            self._passes.setdefault(name, []).append(to_recorded(shown))
+            shown = (tensor if self._newest is None else tensor[..., -self._newest :, :]).detach().cpu()
+            # Single precision holds every half-precision value.
+            self._passes.setdefault(name, []).append(shown.float() if shown.is_floating_point() else shown)
         return tensor
 
     @contextmanager
@@ -173,12 +174,6 @@ class Trace:
         return whole
 
 
-def to_recorded(tensor: Tensor) -> Tensor:
-    """The recorded form of a tensor: on the CPU, and in single precision, which holds every half-precision value."""
-    kept = tensor.detach().cpu()
-    return kept.float() if kept.is_floating_point() else kept
-
-
 _ACTIVE: ContextVar[Trace | None] = ContextVar("headlight_trace", default=None)
 
 
@@ -256,20 +251,16 @@ def ablate_heads(heads: Sequence[int]) -> Edit:
     index = list(heads)
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)
-        require_heads(index, weights.size(1))
+        count = weights.size(1)
+        for head in index:
+            require(
+                -count <= head < count,
+                "Head {head} does not exist. The layer has {count} heads; heads count from 0 in code.",
+                head=head,
+                count=count,
+            )
         silenced = weights.clone()
         silenced[:, index] = 0.0
         return silenced
 
     return edit
-
-
-def require_heads(heads: Sequence[int], count: int) -> None:
-    """Raises ConfigError if a head, counted from 0, is not among the `count` heads of a layer."""
-    for head in heads:
-        require(
-            -count <= head < count,
-            "Head {head} does not exist. The layer has {count} heads; heads count from 0 in code.",
-            head=head,
-            count=count,
-        )

@@ -13,9 +13,8 @@ from itertools import product
 from pathlib import Path
 
 from model.config.run import CorpusName
-from model.corpora.chinese import traditional
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
-from model.corpora.overlap import Pair, sides, without
+from model.corpora.overlap import Pair, sides, traditional, without
 from model.corpora.phrasebook import EMOJI, LANGUAGES, Phrasebook
 
 __all__ = [

@@ -21,8 +21,7 @@ from model.decoding.ruled_rows import RuledRows
 from model.inference.classify import probabilities_of
 from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
-from model.text.rules import TextRules
-from model.text.vocab import Specials
+from model.text.vocab import Specials, TextRules
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 
 __all__ = ["BUGS", "BugReport", "bug_weights", "bugs_of", "mask_bug"]

@@ -26,8 +26,7 @@ from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.protocols import Writes, classifies
 from model.text.pair import texts_of
-from model.text.rules import TextRules
-from model.text.vocab import Specials
+from model.text.vocab import Specials, TextRules
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["Measured", "SilencingEffects", "decisive_heads", "silence_each_head", "silence_rows"]

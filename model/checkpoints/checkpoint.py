@@ -26,7 +26,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
 from model.safety.folder_files import places_in
-from model.safety.json_files import read_small_json
+from model.safety.json_files import read_json
 from model.safety.sizes import require_plausible_sizes
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
@@ -178,7 +178,7 @@ def read_config(folder: Path) -> CheckpointConfig:
         CheckpointError: it is missing, not JSON, or not a configuration of this project.
     """
     try:
-        values = read_small_json(folder / CONFIG)
+        values = read_json(folder / CONFIG)
         if not isinstance(values, dict):
             raise ConfigError("it is not a JSON object.")
         return CheckpointConfig.from_dict(values)

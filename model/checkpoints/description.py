@@ -62,16 +62,14 @@ from typing import Any, Literal
 from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.layouts import ENDS, LAYOUTS, Names, TutorialTask
 from model.checkpoints.saved_positions import PositionForm
-from model.config.decoder import DecoderSizes
-from model.config.model import ModelConfig
+from model.config.model import DecoderSizes, ModelConfig
 from model.config.section import Section, require
 from model.files import CheckpointError, replace_file
 from model.messages import Message
 from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
-from model.text.file_tokenizer import FileTokenizer, read_file_tokenizer
 from model.text.vocab import Marks, Specials
-from model.text.vocabulary_list import read_vocabulary
+from model.text.vocabulary_list import FileTokenizer, read_file_tokenizer, read_vocabulary
 
 __all__ = [
     "UNKNOWN",

@@ -19,8 +19,7 @@ from model.checkpoints.description import DecoderDescription, TranslatorDescript
 from model.checkpoints.layouts import ENDS, LAYOUTS, Place
 from model.checkpoints.saved_positions import Positions, find_positions, is_table, named_as_in
 from model.checkpoints.tutorial_model import make_model
-from model.config.decoder import DecoderSizes
-from model.config.model import ModelConfig
+from model.config.model import DecoderSizes, ModelConfig
 from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.messages import Message

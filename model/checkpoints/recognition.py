@@ -15,12 +15,10 @@ from model.checkpoints.tutorials import recognise
 from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.messages import N_
-from model.safety.folder_files import is_kept, require_whole_files
-from model.safety.json_files import read_small_json
-from model.safety.refusals import why_no_checkpoint
+from model.safety.folder_files import is_kept, require_whole_files, why_no_checkpoint
+from model.safety.json_files import read_json
 from model.safety.torch_files import read_saved_file
-from model.text.file_tokenizer import read_file_tokenizer
-from model.text.vocabulary_list import read_vocabulary
+from model.text.vocabulary_list import read_file_tokenizer, read_vocabulary
 
 __all__ = [
     "Question",
@@ -268,7 +266,7 @@ def with_vocabulary(values: Values, folder: Path) -> dict[str, Any]:
 def logged_model(folder: Path) -> Mapping[str, Any]:
     """The settings of the model in the `config.json` that minGPT writes; empty if there is another file or none."""
     try:
-        values = read_small_json(folder / CONFIG)
+        values = read_json(folder / CONFIG)
     except (OSError, ValueError):
         return {}
     model = values.get("model") if isinstance(values, dict) else None

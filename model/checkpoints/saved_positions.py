@@ -9,8 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from model.config.decoder import DecoderSizes
-from model.config.model import ModelConfig, Positional
+from model.config.model import DecoderSizes, ModelConfig, Positional
 from model.config.section import Section, require
 from model.network.positional import sinusoidal_table
 from model.safety.torch_files import SavedFile

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from model.checkpoints.description import DecoderDescription, Description, TranslatorDescription
 from model.checkpoints.layouts import NormForm
 from model.checkpoints.saved_positions import Positions
-from model.config.decoder import DecoderSizes
 from model.config.foreign import ForeignSizes, longest_text
-from model.config.model import LayersConfig, ModelConfig
+from model.config.model import DecoderSizes, LayersConfig, ModelConfig
 from model.network.cache import DecoderCache
 from model.network.layers import EncoderLayer
 from model.network.masks import causal_mask, padding_mask

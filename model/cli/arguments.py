@@ -1,27 +1,16 @@
-"""Arguments that several commands share."""
+"""What a command is: its help, its options and the function that runs it. `commands.toml` has the options."""
 
 import argparse
 import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from model.text.vocab import NEW_TOKENS
+__all__ = ["Command", "Run", "commands_in"]
 
-__all__ = [
-    "BEAM",
-    "CHECKPOINT",
-    "DATA",
-    "DEVICE",
-    "SECOND",
-    "TEXTS",
-    "Commands",
-    "add_continuation_options",
-    "add_search_options",
-    "positive",
-    "setting",
-    "shared",
-]
-
-Commands = Any  # argparse does not export the type that `add_subparsers` returns
+Run = Callable[[argparse.Namespace], None]
+FILE = Path(__file__).with_name("commands.toml")
 
 
 def setting(text: str) -> tuple[str, object]:
@@ -41,36 +30,49 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
-    """An argument as a parent parser, for argparse's `parents`."""
-    parent = argparse.ArgumentParser(add_help=False)
-    parent.add_argument(*names, **settings)
-    return parent
+TYPES = {"int": int, "float": float, "positive": positive, "setting": setting}
 
 
-CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
-TEXTS = shared("texts", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
-SECOND = shared("--second", default="", metavar="TEXT", help="the second text of a pair, for a model that reads pairs")
-DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, or else data/)")
-BEAM = shared("--beam", type=positive, help="number of hypotheses of the beam search, default 5; 1 is greedy search")
-DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest one")
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command of a program."""
+
+    about: str
+    options: Mapping[str, Mapping[str, Any]]  # name → the settings of `argparse.ArgumentParser.add_argument`
+    run: Run
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options to the parser of the command."""
+        groups: dict[str, Any] = {}
+        for name, given in self.options.items():
+            settings = dict(given)
+            group = settings.pop("either", "")
+            if group and group not in groups:
+                groups[group] = parser.add_mutually_exclusive_group()
+            groups.get(group, parser).add_argument(name, **settings)
 
 
-def add_search_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a search. They have no defaults here: None means "not typed", so none is silently ignored."""
-    text = "sample tokens at random instead of searching; the options below need it"
-    command.add_argument("--sample", action="store_true", help=text)
-    text = "below 1 makes likely tokens likelier, above 1 makes all tokens more alike, default 1"
-    command.add_argument("--temperature", type=float, help=text)
-    command.add_argument("--top-k", type=int, help="sample from the k most likely tokens, default 0: from all")
-    text = "sample from the smallest set of tokens that reaches this probability, default 1"
-    command.add_argument("--top-p", type=float, help=text)
-    command.add_argument("--seed", type=int, help="seed of the random numbers, default 0")
+def commands_in(file: Path, runs: Mapping[str, Run], choices: Mapping[str, Sequence[str]]) -> dict[str, Command]:
+    """The commands of a file, which is written as `commands.toml` beside this module, in the order of `runs`.
 
+    Args:
+        file: Their options.
+        runs: Name of a command → its function.
+        choices: The lists that the file names.
+    """
+    tables, shared = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (file, FILE))
 
-def add_continuation_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a language model."""
-    text = f"the most tokens that a language model writes after a text, default {NEW_TOKENS}"
-    command.add_argument("--new-tokens", type=positive, metavar="N", help=text)
-    text = "give a language model each text inside its chat template"
-    command.add_argument("--chat", action="store_true", help=text)
+    def settings(name: str, given: Mapping[str, Any] | str) -> Mapping[str, Any]:
+        found = dict(shared["shared"][name] if isinstance(given, str) else given)
+        kinds = {"type": TYPES[found["type"]]} if "type" in found else {}
+        listed = {"choices": choices[found["choices"]]} if isinstance(found.get("choices"), str) else {}
+        return found | kinds | listed
+
+    return {
+        name: Command(
+            about=tables[name]["about"],
+            options={one: settings(one, given) for one, given in tables[name].items() if one != "about"},
+            run=run,
+        )
+        for name, run in runs.items()
+    }

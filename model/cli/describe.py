@@ -8,20 +8,12 @@ from typing import Any
 from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.description import as_toml, literal, read_draft, unknown_settings, write_values
 from model.checkpoints.recognition import Question, answered, questions_for, require_recognised
-from model.cli.arguments import Commands, setting
 from model.config.section import ConfigError
 
-__all__ = ["add_parser", "run"]
+__all__ = ["run_describe"]
 
 
-def add_parser(commands: Commands) -> None:
-    command = commands.add_parser("describe", help="write headlight.toml for the weights of a tutorial")
-    command.add_argument("folder", help="with one file of weights and its vocabulary")
-    text = "answer a question, such as num_heads=8; can be repeated"
-    command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE", help=text)
-
-
-def run(args: argparse.Namespace) -> None:
+def run_describe(args: argparse.Namespace) -> None:
     folder = Path(args.folder)
     if not folder.is_dir():
         raise ConfigError(f"{args.folder} is not a folder. Give the folder of the weights.")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoints.checkpoint import BY_LENGTH, read_config, write_config
-from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
 from model.cli.resolve import (
     USUAL_BEAM,
     classifier_of,
@@ -33,14 +32,25 @@ from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.translator import Translator
 
-__all__ = ["add_parser", "run"]
+__all__ = ["run_evaluate"]
 
 NOT_WITH_CLASS = ("corpus", "split", "data_dir", "beam", "json", "by_length", "certainty", "record")
 NOT_WITH_CERTAINTY = ("split", "beam", "json", "by_length")
 NOT_OF_CLASSIFIERS = ("certainty", "by_length", "beam")
 
 
-def run(args: argparse.Namespace) -> None:
+LABELS = {
+    "bleu": ("BLEU", ""),
+    "bleu_lowercased": ("BLEU lower-cased", ""),
+    "bleu_tokenized": ("BLEU of Moses tokens", "lower-cased"),
+    "chrf": ("chrF", ""),
+    "loss": ("loss", "nats per token"),
+    "perplexity": ("perplexity", ""),
+    "accuracy": ("accuracy", "%"),
+}
+
+
+def run_evaluate(args: argparse.Namespace) -> None:
     if args.class_list:
         refuse(args, NOT_WITH_CLASS, "{option} has no effect with --class, which uses a list of its own. Leave it out.")
         run_class_list(args)
@@ -56,8 +66,8 @@ def run(args: argparse.Namespace) -> None:
         return
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
-    evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
-    scores = evaluate(corpus, split, args)
+    measure = evaluate_classifier if config.task == "classification" else evaluate_translator
+    scores = measure(corpus, split, args)
     place = split if corpus == "multi30k" else f"{corpus}.{split}"
     if args.record:
         measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
@@ -124,8 +134,10 @@ def record(folder: Path, figures: Mapping[str, float]) -> None:
 
 def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
     require_training_packages()
-    from model.corpora.batch import TranslationBatch  # other commands do not wait for these packages
-    from model.corpora.batching import Batches
+    from model.corpora.batch import (
+        Batches,
+        TranslationBatch,  # other commands do not wait for these packages
+    )
     from model.training.evaluate import bleu_by_length, mean_loss, score
 
     checkpoint = translator_of(args)
@@ -139,7 +151,7 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     batches = Batches(examples, TranslationBatch.of, batch_tokens=batch_tokens, device=model.device)
     loss = mean_loss(model, batches.in_order())
     references = [reference for _, reference in pairs]
-    scores = score(hypotheses, references, loss=loss, language=target).to_dict()
+    scores = score(hypotheses, references, loss=loss, language=target)
     rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)
     return (
         {"beam": args.beam or USUAL_BEAM, "examples": len(pairs)}
@@ -155,28 +167,3 @@ def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> di
     texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
     found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
     return {"examples": len(texts), "accuracy": accuracy(found, labels)}
-
-
-def add_parser(commands: Commands) -> None:
-    text = "measure a checkpoint on a part of a corpus: BLEU, chrF and perplexity, or accuracy"
-    command = commands.add_parser("evaluate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
-    command.add_argument("--corpus", help="default: the first corpus that the checkpoint was trained on")
-    command.add_argument("--split", help="default: test_2016_flickr for multi30k, test for other corpora")
-    text = "test the first sentences that a class types, print the wrong ones and the share that is right"
-    command.add_argument("--class", dest="class_list", action="store_true", help=text)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.add_argument("--by-length", action="store_true", help="also print BLEU for short and for long sentences")
-    text = "measure the usual confidence; the page warns where a translation stays below it"
-    command.add_argument("--certainty", action="store_true", help=text)
-    command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
-
-
-LABELS = {
-    "bleu": ("BLEU", ""),
-    "bleu_lowercased": ("BLEU lower-cased", ""),
-    "bleu_tokenized": ("BLEU of Moses tokens", "lower-cased"),
-    "chrf": ("chrF", ""),
-    "loss": ("loss", "nats per token"),
-    "perplexity": ("perplexity", ""),
-    "accuracy": ("accuracy", "%"),
-}

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from model.config.generation import GenerationSettings
-from model.config.kinds import KINDS
+from model.config.kinds import WithKinds
 from model.config.model import ModelConfig
-from model.safety.json_files import read_small_json
+from model.config.search import GenerationSettings
+from model.safety.json_files import read_json
 
 __all__ = ["ChatFrame", "ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign", "longest_text"]
 
@@ -19,7 +19,7 @@ Task = Literal["translation", "continuation", "reading", "classification"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignSizes:
+class ForeignSizes(WithKinds):
     """The sizes of the model, with the names that our own configurations use."""
 
     d_model: int
@@ -35,11 +35,6 @@ class ForeignSizes:
     attention = "scaled_dot_product"
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention that the model has."""
-        return tuple(kind for kind in KINDS if self.layers.get(kind))
-
-    @property
     def num_encoder_layers(self) -> int:
         return self.num_layers("encoder")
 
@@ -48,7 +43,6 @@ class ForeignSizes:
         return self.num_layers("decoder")
 
     def num_layers(self, kind: str) -> int:
-        """How many layers have a kind of attention, one of `KINDS`."""
         return self.layers.get(kind, 0)
 
 
@@ -107,7 +101,7 @@ def longest_text(layers: int, heads: int) -> int:
 def is_foreign(folder: Path) -> bool:
     """Whether `config.json` is not one of ours, which names its format; False where it cannot be read."""
     try:
-        values = read_small_json(folder / "config.json")
+        values = read_json(folder / "config.json")
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and "format" not in values

@@ -9,7 +9,7 @@ from typing import Literal
 
 from model.messages import N_
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["KINDS", "Kind", "WithKinds"]
 
 Tokens = Literal["source", "read", "written"]  # see `Translation`
 
@@ -82,3 +82,16 @@ DECODER = Kind(
     ),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CROSS, ENCODER, DECODER)}  # in the order on the screen
+
+
+class WithKinds:
+    """The sizes of a model that has some kinds of attention."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in KINDS if self.num_layers(kind))
+
+    def num_layers(self, kind: str) -> int:
+        """How many layers have a kind of attention, one of `KINDS`."""
+        raise NotImplementedError

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from model.config.kinds import KINDS
+from model.config.kinds import WithKinds
 from model.config.section import Section, require
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "VOCAB_SIZES",
     "AnyModelConfig",
     "ClassifierConfig",
+    "DecoderSizes",
     "LayersConfig",
     "ModelConfig",
     "Positional",
@@ -25,7 +26,7 @@ Positional = Literal["sinusoidal", "learned", "table", "rotary", "alibi", "relat
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayersConfig(Section):
+class LayersConfig(Section, WithKinds):
     """The sizes of a stack of layers ("Attention Is All You Need", section 3; the names are those of table 3)."""
 
     d_model: int = 256
@@ -45,58 +46,31 @@ class LayersConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("d_model", "num_heads", "d_ff", "max_length", "num_encoder_layers")
-        require(
-            self.d_model % self.num_heads == 0,
-            "d_model ({d_model}) must be divisible by num_heads ({num_heads}).",
-            d_model=self.d_model,
-            num_heads=self.num_heads,
-        )
+        require_heads(self)
         require(
             self.positional != "sinusoidal" or self.d_model % 2 == 0,
             "d_model ({d_model}) must be even: sinusoidal positions pair each sine with a cosine.",
-            d_model=self.d_model,
+            **self.shown,
         )
+        rotary = self.positional == "rotary"
         require(
-            self.positional != "rotary" or self.d_model // self.num_heads % 2 == 0,
-            "The width of a head is {width} (d_model {d_model} / num_heads {num_heads}); it must be "
-            "even, because rotary positions rotate pairs of numbers.",
-            width=self.d_model // self.num_heads,
-            d_model=self.d_model,
-            num_heads=self.num_heads,
-        )
-        require(
-            self.positional != "rotary" or self.max_length > 1,
+            not rotary or self.max_length > 1,
             "max_length is {max_length}; rotary positions need at least 2.",
-            max_length=self.max_length,
+            **self.shown,
         )
         require(
-            self.positional != "rotary" or self.attention == "scaled_dot_product",
+            not rotary or self.attention == "scaled_dot_product",
             'attention is {attention}; rotary positions need "scaled_dot_product".',
-            attention=repr(self.attention),
-        )
-        require(
-            self.num_kv_heads >= 0 and (self.num_kv_heads == 0 or self.num_heads % self.num_kv_heads == 0),
-            "num_kv_heads is {num_kv_heads} and num_heads is {num_heads}. num_kv_heads must divide "
-            "num_heads; 0 means that no heads share keys.",
-            num_kv_heads=self.num_kv_heads,
-            num_heads=self.num_heads,
+            **self.shown,
         )
         require(
             0.0 <= self.score_cap < float("inf"),
             "score_cap is {score_cap}; it must be above 0, such as 50, or 0 for scores without a limit.",
-            score_cap=self.score_cap,
+            **self.shown,
         )
-        require(
-            0.0 <= self.dropout < 1.0, "dropout is {dropout}; it must be at least 0 and below 1.", dropout=self.dropout
-        )
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention that the model has."""
-        return tuple(kind for kind in KINDS if self.num_layers(kind))
+        require_dropout(self)
 
     def num_layers(self, kind: str) -> int:
-        """How many layers have a kind of attention, one of `KINDS`."""
         return self.num_encoder_layers if kind == "encoder" else 0
 
 
@@ -120,7 +94,7 @@ class ModelConfig(LayersConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecurrentConfig(Section):
+class RecurrentConfig(Section, WithKinds):
     """The sizes of a recurrent encoder-decoder: one layer, and one head of cross-attention or none."""
 
     architecture: Literal["recurrent"] = "recurrent"
@@ -136,21 +110,13 @@ class RecurrentConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("d_model", "d_hidden", "max_length", "source_vocab_size", "target_vocab_size")
-        require(
-            0.0 <= self.dropout < 1.0, "dropout is {dropout}; it must be at least 0 and below 1.", dropout=self.dropout
-        )
+        require_dropout(self)
         require_one_vocabulary(self)
 
     positional = "recurrence"  # no encoding, because it reads in order
     num_heads = num_encoder_layers = num_decoder_layers = 1
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention that the model has."""
-        return tuple(kind for kind in KINDS if self.num_layers(kind))
-
     def num_layers(self, kind: str) -> int:
-        """How many layers have a kind of attention, one of `KINDS`."""
         return int(kind == "cross" and self.attention == "additive")
 
 
@@ -160,9 +126,12 @@ def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
         config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
         'tie_embeddings = "all" needs a shared vocabulary, but source_vocab_size is {source_vocab_size} '
         'and target_vocab_size is {target_vocab_size}. Use "target" or "none".',
-        source_vocab_size=config.source_vocab_size,
-        target_vocab_size=config.target_vocab_size,
+        **config.shown,
     )
+
+
+def require_dropout(config: LayersConfig | RecurrentConfig) -> None:
+    require(0.0 <= config.dropout < 1.0, "dropout is {dropout}; it must be at least 0 and below 1.", **config.shown)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +149,69 @@ class ClassifierConfig(LayersConfig):
         require(
             len(set(self.labels)) > 1,
             "labels are {labels}; a classifier needs at least two different ones.",
-            labels=list(self.labels),
+            **self.shown,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderSizes(Section):
+    """The table [model] in the `headlight.toml` of a decoder without an encoder, named as in our recipes."""
+
+    d_model: int
+    num_heads: int
+    num_kv_heads: int = 0  # different keys and values, which num_heads / num_kv_heads heads share; 0 = num_heads
+    d_ff: int
+    num_decoder_layers: int
+    num_encoder_layers: int = 0
+    max_length: int
+    vocab_size: int
+    norm: Literal["post", "pre"] = "post"
+    rms_norm: bool = False  # Zhang and Sennrich 2019, instead of a LayerNorm
+    final_norm: bool = False  # a norm after the last layer
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
+    gated: bool = False  # the feed-forward network has a third matrix, a gate
+    positional: Literal["sinusoidal", "learned", "table", "rotary", "none"] = "sinusoidal"
+    rotary_base: float = 0.0
+    scale_embeddings: bool = True  # by √d_model
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("d_model", "num_heads", "d_ff", "num_decoder_layers", "max_length", "vocab_size")
+        require(
+            self.num_encoder_layers == 0,
+            "num_encoder_layers is {layers}; a decoder alone has none. Write 0, or remove the line.",
+            layers=self.num_encoder_layers,
+        )
+        require_heads(self)
+        require(
+            self.positional != "rotary" or self.rotary_base > 1,
+            "rotary_base is {base}; it must be above 1, such as 10000.",
+            base=self.rotary_base,
+        )
+
+
+def require_heads(sizes: LayersConfig | DecoderSizes) -> None:
+    """Raise a ConfigError if the heads cannot divide the width, or the shared keys the heads."""
+    width, shown = sizes.d_model // sizes.num_heads, sizes.shown
+    require(
+        sizes.d_model % sizes.num_heads == 0,
+        "d_model ({d_model}) must be divisible by num_heads ({num_heads}).",
+        **shown,
+    )
+    require(
+        sizes.positional != "rotary" or width % 2 == 0,
+        "The width of a head is {width} (d_model {d_model} / num_heads {num_heads}); it must be "
+        "even, because rotary positions rotate pairs of numbers.",
+        width=width,
+        **shown,
+    )
+    shared = sizes.num_kv_heads or sizes.num_heads
+    require(
+        shared > 0 and sizes.num_heads % shared == 0,
+        "num_kv_heads is {num_kv_heads} and num_heads is {num_heads}. num_kv_heads must divide "
+        "num_heads; 0 means that no heads share keys.",
+        **shown,
+    )
 
 
 AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig

@@ -2,9 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierConfig, RecurrentConfig, config_class
 from model.config.run import TrainConfig
@@ -28,78 +28,47 @@ class Recipe:
     task: str = "translation"  # one of `TASKS`
 
     def __post_init__(self) -> None:
-        require(
-            self.task in TASKS,
-            "task is {task}; it must be one of {tasks}.",
-            task=repr(self.task),
-            tasks=", ".join(map(repr, TASKS)),
-        )
-        self.require_settings_of_the_task()
-        for name in VOCAB_SIZES[self.task]:
-            remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"
-            require(
-                name not in self.model,
-                "{name} cannot be set: it is counted after the vocabulary is learned. Set tokenizer.{remedy} instead.",
-                name=name,
-                remedy=remedy,
-            )
-        size = self.tokenizer.vocab_size
-        model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
-        require(
-            getattr(model, "positional", "") != "table",
-            "positional is 'table', but a model that is trained from the start has no table. Use 'learned'.",
-        )
-        rate = self.train.attention_rate
-        require(
-            rate == 1 or not isinstance(model, RecurrentConfig),
-            "attention_rate is {rate}, but a recurrent network has no self-attention. Set it to 1.",
-            rate=rate,
-        )
-        if isinstance(model, ClassifierConfig):
-            require(
-                len(model.labels) == 2,
-                "labels are {labels}; the corpora for classifiers have two.",
-                labels=list(model.labels),
-            )
-
-    def require_settings_of_the_task(self) -> None:
-        """Refuse a setting that the task or the tokenizer does not support.
-
-        Raises:
-            ConfigError: the message names the setting and the remedy.
-        """
-        train, language = self.train, self.tokenizer.target_language
+        """Refuse a setting that the task, the tokenizer or the model does not support."""
+        train, language, kind = self.train, self.tokenizer.target_language, self.tokenizer.kind
+        require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
         translates = self.task == "translation"
         require(bool(language) or not translates, "target_language is missing; a translation needs one.")
         require(
             translates or not language,
-            "target_language is {language}, but the task is {task}. Only a translation has a target language.",
-            language=repr(language),
-            task=self.task,
+            f"target_language is {language!r}, but the task is {self.task}. Only a translation has a target language.",
         )
         require(
-            not train.bpe_dropout or (translates and self.tokenizer.kind == "bpe"),
-            'bpe_dropout is {bpe_dropout}; it works only for a translation with tokenizer.kind = "bpe".',
-            bpe_dropout=train.bpe_dropout,
+            not train.bpe_dropout or (translates and kind == "bpe"),
+            f'bpe_dropout is {train.bpe_dropout}; it works only for a translation with tokenizer.kind = "bpe".',
         )
-        for name in ("word_dropout", "fill_gaps"):
-            value = getattr(train, name)
-            require(
-                not (translates and value),
-                "{name} is {value}; it works only for a classification.",
-                name=name,
-                value=value,
-            )
+        for name, value in (("word_dropout", train.word_dropout), ("fill_gaps", train.fill_gaps)):
+            require(not (translates and value), f"{name} is {value}; it works only for a classification.")
         require(
             train.word_dropout > 0 or not train.fill_gaps,
-            "fill_gaps needs hidden words, but word_dropout is {word_dropout}. A usual value is 0.2.",
-            word_dropout=train.word_dropout,
+            f"fill_gaps needs hidden words, but word_dropout is {train.word_dropout}. A usual value is 0.2.",
         )
         require(
             translates or not train.pretrain_corpus,
-            "pretrain_corpus is {pretrain_corpus}; it works only for a translation.",
-            pretrain_corpus=repr(train.pretrain_corpus),
+            f"pretrain_corpus is {train.pretrain_corpus!r}; it works only for a translation.",
         )
+        for name in VOCAB_SIZES[self.task]:
+            remedy = "vocab_size" if kind == "bpe" else "min_freq"
+            require(
+                name not in self.model,
+                f"{name} cannot be set: it is counted after the vocabulary is learned. Set tokenizer.{remedy} instead.",
+            )
+        sizes = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], self.tokenizer.vocab_size))
+        require(
+            sizes.positional != "table",
+            "positional is 'table', but a model that is trained from the start has no table. Use 'learned'.",
+        )
+        require(
+            train.attention_rate == 1 or not isinstance(sizes, RecurrentConfig),
+            f"attention_rate is {train.attention_rate}, but a recurrent network has no self-attention. Set it to 1.",
+        )
+        if isinstance(sizes, ClassifierConfig):
+            labels = list(sizes.labels)
+            require(len(labels) == 2, f"labels are {labels}; the corpora for classifiers have two.")
 
     def model_config(self, **vocab_sizes: int) -> AnyModelConfig:
         """The configuration of the model.
@@ -126,13 +95,19 @@ class Recipe:
         for key, value in settings.items():
             section, _, name = key.rpartition(".")
             matching = [s for s, c in classes.items() if section in ("", s) and name in {f.name for f in fields(c)}]
-            require(bool(matching), "No section of a recipe has a setting {key}.", key=repr(key))
+            require(bool(matching), f"No section of a recipe has a setting {key!r}.")
             sections[matching[0]][name] = value
-        return replace(
-            self,
+        return type(self).of(self.name, {"task": self.task, **sections})
+
+    @classmethod
+    def of(cls, name: str, sections: Mapping[str, Any]) -> Self:
+        """The recipe with these sections."""
+        return cls(
+            name=name,
             tokenizer=TokenizerConfig.from_dict(sections["tokenizer"]),
             train=TrainConfig.from_dict(sections["train"]),
             model=sections["model"],
+            task=sections.get("task", "translation"),
         )
 
 
@@ -148,26 +123,11 @@ def load_recipe(name: str) -> Recipe:
     path = Path(name) if name.endswith(".toml") else RECIPES / f"{name}.toml"
     if not path.is_file():
         bundled = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
-        raise ConfigError(
-            "There is no recipe {name}. Choose one of {bundled}, or give the path of a .toml file.",
-            name=repr(name),
-            bundled=bundled,
-        )
+        raise ConfigError(f"There is no recipe {name!r}. Choose one of {bundled}, or give the path of a .toml file.")
     try:
         values = tomllib.loads(read_text(path, max_bytes=MAX_CONFIG_BYTES))
     except ValueError as error:
-        raise ConfigError("{path} is not valid TOML: {error}", path=path.name, error=error) from error
+        raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
     missing = {"tokenizer", "train", "model"} - set(values)
-    require(
-        not missing,
-        "These sections are missing in {path}: {missing}.",
-        path=path.name,
-        missing=", ".join(sorted(missing)),
-    )
-    return Recipe(
-        name=path.stem,
-        tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
-        train=TrainConfig.from_dict(values["train"]),
-        model=values["model"],
-        task=values.get("task", "translation"),
-    )
+    require(not missing, f"These sections are missing in {path.name}: {', '.join(sorted(missing))}.")
+    return Recipe.of(path.stem, values)

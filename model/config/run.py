@@ -98,10 +98,11 @@ class TrainConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        shown = self.shown
         require(
             bool(self.corpora),
             "corpus is {corpus}, which has no validation sentences. Add one that has them: corpus+other.",
-            corpus=repr(self.corpus),
+            **shown,
         )
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
@@ -109,30 +110,25 @@ class TrainConfig(Section):
         require(
             self.pretrain_epochs > 0 if self.pretrain_corpus else self.pretrain_epochs == 0,
             "pretrain_corpus is {pretrain_corpus} and pretrain_epochs is {pretrain_epochs}. Set both or neither.",
-            pretrain_corpus=repr(self.pretrain_corpus),
-            pretrain_epochs=self.pretrain_epochs,
+            **shown,
         )
         require(
             min(self.snapshot_steps, default=0) >= 0,
             "snapshot_steps is {snapshot_steps}; each must be at least 0.",
-            snapshot_steps=list(self.snapshot_steps),
+            **shown,
         )
         require(
             self.cooldown_steps >= 0,
             "cooldown_steps is {cooldown_steps}; it must be at least 0. 0 means no cooldown.",
-            cooldown_steps=self.cooldown_steps,
+            **shown,
         )
         require(
             0 < self.attention_rate <= 1,
             "attention_rate is {attention_rate}; it must be above 0 and at most 1.",
-            attention_rate=self.attention_rate,
+            **shown,
         )
-        require(
-            self.learning_rate > 0,
-            "learning_rate is {learning_rate}; it must be above 0.",
-            learning_rate=self.learning_rate,
-        )
-        require(self.clip_norm > 0, "clip_norm is {clip_norm}; it must be above 0.", clip_norm=self.clip_norm)
+        require(self.learning_rate > 0, "learning_rate is {learning_rate}; it must be above 0.", **shown)
+        require(self.clip_norm > 0, "clip_norm is {clip_norm}; it must be above 0.", **shown)
         for name in ("adam_beta1", "adam_beta2", "bpe_dropout", "word_dropout", "label_smoothing"):
             value = getattr(self, name)
             require(0.0 <= value < 1.0, "{name} is {value}; it must be at least 0 and below 1.", name=name, value=value)

@@ -1,11 +1,12 @@
-"""The settings of greedy search, beam search and sampling."""
+"""The settings of greedy search, beam search and sampling, and those that the folder of a model suggests."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from model.config.section import Section, require, require_seed
 
-__all__ = ["EarlyStopping", "SearchConfig"]
+__all__ = ["EarlyStopping", "GenerationSettings", "SearchConfig"]
 
 EarlyStopping = Literal["always", "unlikely", "never"]
 
@@ -30,14 +31,26 @@ class SearchConfig(Section):
         require(
             0.001 <= self.temperature <= 1000,
             "temperature is {temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",
-            temperature=self.temperature,
+            **self.shown,
         )
-        require(self.top_k >= 0, "top_k is {top_k}; it must be at least 1, or 0 for all tokens.", top_k=self.top_k)
-        require(0 < self.top_p <= 1, "top_p is {top_p}; it must be above 0 and at most 1.", top_p=self.top_p)
+        require(self.top_k >= 0, "top_k is {top_k}; it must be at least 1, or 0 for all tokens.", **self.shown)
+        require(0 < self.top_p <= 1, "top_p is {top_p}; it must be above 0 and at most 1.", **self.shown)
         require(
             -10 <= self.length_penalty <= 10,
             "length_penalty is {length_penalty}; it must be from -10 to 10. With 1, the best mean "
             "log-probability per token wins.",
-            length_penalty=self.length_penalty,
+            **self.shown,
         )
         require_seed(self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationSettings:
+    """The settings that `generate` of `transformers` obeys, where they differ from their default, by name."""
+
+    followed: Mapping[str, object] = field(default_factory=dict)  # by every search
+    suggested: Mapping[str, object] = field(default_factory=dict)  # a search that the visitor may choose
+    ignored: Mapping[str, object] = field(default_factory=dict)  # only `generate` obeys them
+    num_beams: int = 1
+    length_penalty: float = 1.0
+    early_stopping: EarlyStopping = "unlikely"

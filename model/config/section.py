@@ -56,6 +56,11 @@ class Section:
         """All settings as values that JSON can hold."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
+    @property
+    def shown(self) -> dict[str, object]:
+        """All settings as a message names them: a text in quotation marks."""
+        return {name: repr(value) if isinstance(value, str) else value for name, value in self.to_dict().items()}
+
     def require_positive(self, *names: str) -> None:
         """Raise a ConfigError unless each of these settings is at least 1."""
         for name in names:
@@ -66,8 +71,8 @@ class Section:
         """Check the type of every field, and turn lists into tuples."""
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
-            found = {"name": name, "value": repr(value)}
-            if get_origin(kind) is Literal:
+            found, origin = {"name": name, "value": repr(value)}, get_origin(kind)
+            if origin is Literal:
                 choices = ", ".join(map(repr, get_args(kind)))
                 known = value in get_args(kind)
                 require(known, "{name} is {value}; it must be one of {choices}.", choices=choices, **found)
@@ -75,9 +80,11 @@ class Section:
                 number = isinstance(value, int | float) and not isinstance(value, bool)
                 require(number, "{name} is {value}; it must be a number.", **found)
             elif kind in (int, str, bool):
-                fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-                require(fits, "{name} is {value}; it must be of type {kind}.", kind=kind.__name__, **found)
-            elif get_origin(kind) is tuple:
+                # Python's True is an int, too.
+                require(
+                    type(value) is kind, "{name} is {value}; it must be of type {kind}.", kind=kind.__name__, **found
+                )
+            elif origin is tuple:
                 item = get_origin(get_args(kind)[0]) or get_args(kind)[0]
                 fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
                 require(fits, "{name} is {value}; it must be a list of type {kind}.", kind=item.__name__, **found)

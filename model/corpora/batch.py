@@ -1,17 +1,27 @@
-"""Batches: token ids of a few examples, padded into tensors, with what the loss of each task needs."""
+"""Batches: token ids of a few examples, padded into tensors, with what the loss of each task needs.
 
-from collections.abc import Sequence
+torchtext's `BucketIterator` orders the numbers of the examples by length. A batch of numbers becomes tensors only when
+it is loaded, so each of several processes loads only its own batches. The order of an epoch depends only on the seed
+and the number of the epoch, so a resumed run needs no saved iterator.
+"""
+
+import random
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from model.corpora.examples import Example, LabelledText
+from model.corpora.examples import Example, Examples
 from model.text.vocab import PAD_ID
 
-__all__ = ["Batch", "ClassificationBatch", "Device", "MaskedBatch", "Rows", "TranslationBatch", "pad"]
+if TYPE_CHECKING:  # other programs do not wait for torchtext
+    from model.text.torchtext_parts import LengthBuckets
+
+__all__ = ["Batch", "Batches", "ClassificationBatch", "Device", "MaskedBatch", "Rows", "TranslationBatch", "pad"]
 
 Rows = list[int]  # the numbers of the examples in a batch
 Device = torch.device | str
@@ -68,11 +78,10 @@ class ClassificationBatch:
         return len(self.source)
 
     @classmethod
-    def of(cls, examples: Sequence[LabelledText], *, device: Device = "cpu") -> Self:
-        """Make a batch of texts with the share of the second class."""
-        texts, seconds = zip(*examples, strict=True)
-        shares = torch.tensor([[1.0 - second, second] for second in seconds], device=device)
-        return cls(source=pad(texts, device=device), shares=shares)
+    def of(cls, examples: Sequence[Example], *, device: Device = "cpu") -> Self:
+        """Make a batch of texts with the share of each class."""
+        texts, shares = zip(*examples, strict=True)
+        return cls(source=pad(texts, device=device), shares=torch.tensor(shares, device=device))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,3 +98,72 @@ class MaskedBatch:
         read, hidden = zip(*examples, strict=True)
         words = sum(word != PAD_ID for row in hidden for word in row)
         return cls(source=pad(read, device=device), hidden=pad(hidden, device=device), items=max(1, words))
+
+
+AnyBatch = TypeVar("AnyBatch", covariant=True, bound=Batch)
+
+
+class MakeBatch(Protocol[AnyBatch]):
+    """From some examples to a batch."""
+
+    def __call__(self, examples: Sequence[Example], *, device: Device) -> AnyBatch: ...
+
+
+class Batches(Generic[AnyBatch]):
+    """Batches of at most `batch_tokens` tokens on either side, padding included."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        make: MakeBatch[AnyBatch],
+        *,
+        batch_tokens: int,
+        device: Device = "cpu",
+        vary: Callable[[Example, random.Random], Example] | None = None,
+    ) -> None:
+        """Keep the examples.
+
+        Args:
+            examples: At least one. An example that is longer than `batch_tokens` becomes a batch of its own.
+            make: Makes a batch of some examples, such as `TranslationBatch.of`.
+            batch_tokens: The largest number of rows × longest side in a batch.
+            device: Where the batches go.
+            vary: Changes an example each time it is trained on, for example splits it into other tokens. The lengths
+                before this change decide which examples form a batch.
+        """
+        self.examples = examples
+        self._make, self._device, self._vary, self._batch_tokens = make, device, vary, batch_tokens
+        source, target = examples.lengths()
+        longest = np.maximum(source, target)
+        # Sorted only by the longer side, the shorter side would need as much padding as if it were not sorted. Every
+        # other length in reverse, so that the shorter side changes little from one length to the next.
+        second = np.where(longest % 2, source - target, target - source)
+        self._longest, self._second = (array("i", side.astype(np.int32).tobytes()) for side in (longest, second))
+
+    def __len__(self) -> int:
+        """The number of examples."""
+        return len(self.examples)
+
+    def epoch(self, *, seed: int, number: int) -> Iterator[Rows]:
+        """Every example once, in shuffled batches: the same for the same seed, epoch number and examples."""
+        return iter(self._buckets(random.Random(f"{seed}/{number}")).batches)
+
+    def load(self, rows: Rows, *, seed: int = 0, number: int = 0) -> AnyBatch:
+        """Make one batch of `epoch`. Random changes of an example depend only on seed, epoch number and example."""
+        chosen = [self.examples[i] for i in rows]
+        if self._vary:
+            draws = (random.Random(f"{seed}/{number}/{i}") for i in rows)
+            chosen = [self._vary(example, draw) for example, draw in zip(chosen, draws, strict=True)]
+        return self._make(chosen, device=self._device)
+
+    def in_order(self) -> Iterator[AnyBatch]:
+        """Every example once and unchanged, short ones first."""
+        for rows in self._buckets(None).batches:
+            yield self._make([self.examples[i] for i in rows], device=self._device)
+
+    def _buckets(self, shuffle: random.Random | None) -> "LengthBuckets":
+        from model.text.torchtext_parts import LengthBuckets
+
+        return LengthBuckets(
+            longest=self._longest, second=self._second, batch_tokens=self._batch_tokens, shuffle=shuffle
+        )

@@ -12,8 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from model.config.section import ConfigError
-from model.corpora.chinese import simplified
-from model.corpora.overlap import canonical
+from model.corpora.overlap import canonical, simplified
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 
 __all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]

@@ -17,9 +17,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from model.config.run import CorpusName
-from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
-from model.corpora.overlap import Pair, canonical, sides, without
+from model.corpora.overlap import Pair, canonical, sides, simplified, without
 from model.messages import MessageError
 from model.safety.errors import first_line
 from model.safety.json_files import decoded

@@ -1,6 +1,7 @@
 """Downloads a corpus from its public repository. It continues interrupted downloads and checks every file."""
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,58 +30,8 @@ class RemoteCorpus:
 
 
 CORPORA = {
-    "multi30k": RemoteCorpus(
-        base_url=(
-            "https://raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
-        ),
-        notice=(
-            "Multi30k is provided for non-commercial research and education. It is partly derived from Flickr30K. "
-            "Cite Elliott et al. 2016 and 2017. See github.com/multi30k/dataset."
-        ),
-        files={
-            "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-            "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-            "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-            "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-            "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-            "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-            "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
-            "test_2017_flickr.en.gz": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
-            "test_2017_mscoco.de.gz": "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338",
-            "test_2017_mscoco.en.gz": "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58",
-        },
-    ),
-    "cmn-eng": RemoteCorpus(
-        base_url=(
-            "https://raw.githubusercontent.com/JYRoy/TransformerEN2CN/407af72a7b32083f8391afa3c9267f85cbe44c9b/datasets"
-        ),
-        notice="The pairs are from tatoeba.org, through www.manythings.org/anki, under CC-BY 2.0. Name both.",
-        files={"cmn.txt": "2521861af235428a3a000dcba7ae66325d012c473162a9ffd6e1a4685df1430b"},
-    ),
-    "3am": RemoteCorpus(
-        base_url="https://raw.githubusercontent.com/MaxyLee/3AM/ce8099724d9ecc8e5c77e44f43d9b7924118f037/data",
-        notice=(
-            "3AM is under the MIT licence of its repository. Cite Ma et al. 2024, LREC-COLING. See "
-            "github.com/MaxyLee/3AM."
-        ),
-        files={
-            "train.en": "3b839b554de9aa369a199d1f1e42779a3c9c3491a9396c5b5b1a0bbd815db175",
-            "train.zh": "ef6664af8f0fdfef14ca55ba832b20a73fdcb2576c2de41913f2c53c2f15708d",
-            "val.en": "7143a3ba2e84454b72df30e7248cac15168273c0735d0483360e6b2699e9fabd",
-            "val.zh": "4bb831d994db78b14a2a652cfc6baad264d9d16ccdc4b5650092f94e3bc6af7d",
-        },
-    ),
-    "sst2": RemoteCorpus(
-        base_url=(
-            "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/"
-            "457ffd83de90a9d6d472d8ffc31bbffe40a8b236/data/SST2"
-        ),
-        notice="SST-2 is the Stanford Sentiment Treebank. Cite Socher et al. 2013 (D13-1170).",
-        files={
-            "train.tsv": "ec192f833a64da08f475488a77b0d0b47db47acd0f458bd18433fc793b569920",
-            "dev.tsv": "eddea6b39e601dd4e7a672b53cc40fdf6019fa80522f351206c24340ca5d9359",
-        },
-    ),
+    name: RemoteCorpus(**table)
+    for name, table in tomllib.loads(Path(__file__).with_name("downloads.toml").read_text(encoding="utf-8")).items()
 }
 
 

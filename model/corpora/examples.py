@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +12,10 @@ from model.text.encoding import Tokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 
-__all__ = [
-    "Example",
-    "ExampleList",
-    "Examples",
-    "LabelledText",
-    "LabelledTexts",
-    "batched",
-    "labelled_texts",
-    "sentence_pairs",
-    "shortened",
-]
+__all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
 
 T = TypeVar("T")
-Item_co = TypeVar("Item_co", covariant=True)
-Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of its target
-LabelledText = tuple[Sequence[int], float]  # ids of a text, and the share of the second class
+Example = tuple[Sequence[int], Sequence[Any]]  # ids of a source; ids of its target, or the share of each class
 
 CHUNK = 1000  # texts that are encoded at once
 
@@ -39,51 +27,45 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield group
 
 
-class ExampleList(Protocol[Item_co]):
-    """Examples of one kind, by their numbers."""
+class Sequences:
+    """Sequences of numbers, one after the other in a single array."""
 
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, i: int, /) -> Item_co: ...
-
-    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The number of values on both sides of each example, (N,) and (N,). They decide which examples fit a batch."""
-        ...
-
-
-class IdSequences:
-    """Sequences of ids, one after the other in a single array."""
-
-    def __init__(self, *, largest: int) -> None:
-        self.ids = array("H" if largest < 2**16 else "I")
+    def __init__(self, typecode: str) -> None:
+        self.values = array(typecode)
         self._ends = array("q", [0])
 
-    def append(self, ids: Sequence[int]) -> None:
-        self.ids.extend(ids)
-        self._ends.append(len(self.ids))
+    def append(self, values: Sequence[Any]) -> None:
+        self.values.extend(values)
+        self._ends.append(len(self.values))
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def __getitem__(self, i: int) -> list[int]:
-        return self.ids[self._ends[i] : self._ends[i + 1]].tolist()
+    def __getitem__(self, i: int) -> list[Any]:
+        return self.values[self._ends[i] : self._ends[i + 1]].tolist()
 
     def lengths(self) -> NDArray[np.int64]:
-        """The number of ids in each sequence, (N,)."""
+        """The length of each sequence, (N,)."""
         ends = np.frombuffer(self._ends, dtype=np.int64)
         return ends[1:] - ends[:-1]
 
     @property
     def nbytes(self) -> int:
-        return len(self.ids) * self.ids.itemsize + len(self._ends) * self._ends.itemsize
+        return sum(len(part) * part.itemsize for part in (self.values, self._ends))
 
 
 class Examples:
-    """Pairs of id sequences in the order in which they were added."""
+    """Sources and their targets in the order in which they were added."""
 
-    def __init__(self, examples: Iterable[Example] = (), *, largest: int = 2**31) -> None:
-        """Keep the ids of `examples`. No id may be above `largest`."""
-        self.source, self.target = IdSequences(largest=largest), IdSequences(largest=largest)
+    def __init__(self, examples: Iterable[Example] = (), *, largest: int = 2**31, shares: bool = False) -> None:
+        """
+        Args:
+            examples: The first examples.
+            largest: No id may be above it.
+            shares: Whether a target is the share of each class, and not ids.
+        """
+        ids = "H" if largest < 2**16 else "I"
+        self.source, self.target = Sequences(ids), Sequences("d" if shares else ids)
         self.left_out = 0  # examples that were too long to be added
         for example in examples:
             self.append(example)
@@ -99,32 +81,12 @@ class Examples:
         return self.source[i], self.target[i]
 
     def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of values on both sides of each example, (N,) and (N,). They decide which examples fit a batch."""
         return self.source.lengths(), self.target.lengths()
 
     @property
     def nbytes(self) -> int:
         return self.source.nbytes + self.target.nbytes
-
-
-class LabelledTexts:
-    """Texts with the share of the second of two classes, in the order in which they were added."""
-
-    def __init__(self, examples: Iterable[LabelledText] = (), *, largest: int = 2**31) -> None:
-        """Keep the ids and shares of `examples`. No id may be above `largest`."""
-        self.texts, self.shares = IdSequences(largest=largest), array("d")
-        for ids, share in examples:
-            self.texts.append(ids)
-            self.shares.append(share)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __getitem__(self, i: int) -> LabelledText:
-        return self.texts[i], self.shares[i]
-
-    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        lengths = self.texts.lengths()
-        return lengths, np.full_like(lengths, 2)  # two shares
 
 
 def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int) -> Examples:
@@ -142,14 +104,14 @@ def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, 
     return examples
 
 
-def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> LabelledTexts:
-    """Ids of texts, each with the share of the second of two classes. Long texts are shortened."""
+def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
+    """Ids of texts, each with the share of both classes; given is that of the second. Long texts are shortened."""
     encoded = (
-        (shortened(ids, max_length), share)
+        (shortened(ids, max_length), (1.0 - share, share))
         for chunk in batched(texts, CHUNK)
         for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True)
     )
-    return LabelledTexts(encoded, largest=tokenizer.size)
+    return Examples(encoded, largest=tokenizer.size, shares=True)
 
 
 def shortened(ids: Sequence[int], max_length: int, specials: Specials = OURS) -> list[int]:

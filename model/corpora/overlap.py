@@ -8,8 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 
-__all__ = ["Pair", "canonical", "sides", "without"]
+from opencc import OpenCC
+
+__all__ = ["Pair", "canonical", "sides", "simplified", "traditional", "without"]
 
 Pair = tuple[str, str]  # source and target
 
@@ -40,3 +43,17 @@ def sides(pairs: Iterable[Pair]) -> set[str]:
 def without(pairs: Iterable[Pair], held_out: AbstractSet[str]) -> Iterator[Pair]:
     """The pairs without a side in the canonical sentences `held_out`."""
     return (pair for pair in pairs if not any(canonical(side) in held_out for side in pair))
+
+
+@cache
+def converter(name: str) -> OpenCC:
+    """Converts Chinese between simplified and traditional characters, phrase by phrase."""
+    return OpenCC(name)
+
+
+def simplified(text: str) -> str:
+    return str(converter("t2s").convert(text))
+
+
+def traditional(text: str) -> str:
+    return str(converter("s2t").convert(text))

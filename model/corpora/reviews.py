@@ -3,7 +3,7 @@
 - `imdb`: two tables with a header line and the columns label (0 negative, 1 positive), rating, file, film, text.
 - `sst2`: two tables with the columns sentence and label.
 - `short-reviews`: generated each time, see `model/corpora/short_reviews.py`.
-- `<corpus>-distilled`: a table with the columns text and probability of "positive", see `weights/soft_labels.py`.
+- `<corpus>-distilled`: a table with the columns text and probability of "positive", see `weights/label.py`.
 
 Reviews of the list in `model/corpora/class_lists/` are removed from every training part.
 """

@@ -7,6 +7,7 @@ A frame such as "it isn't {last}." either keeps or reverses the polarity of its 
 import random
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 __all__ = ["short_reviews"]
@@ -39,18 +40,6 @@ def framed(kind: str, polarity: bool, draw: random.Random) -> tuple[str, bool]:
     return filled(frame, last=draw.choice(WORDS[kind][polarity]), draw=draw), polarity != turned
 
 
-def adjective(polarity: bool, draw: random.Random) -> tuple[str, bool]:
-    return framed("adjectives", polarity, draw)
-
-
-def verb(polarity: bool, draw: random.Random) -> tuple[str, bool]:
-    return framed("verbs", polarity, draw)
-
-
-def feeling(polarity: bool, draw: random.Random) -> tuple[str, bool]:
-    return framed("feelings", polarity, draw)
-
-
 def plain(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     last, more, third = draw.sample(WORDS["adjectives"][polarity], 3)
     return filled(draw.choice(TEXTS["plain"]), last=last, more=more, third=third, draw=draw), polarity
@@ -79,22 +68,16 @@ def contrasted(kind: str, frames: str, polarity: bool, draw: random.Random) -> t
     return filled(draw.choice(TEXTS[frames]), first=first, last=last, draw=draw), polarity
 
 
-def contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
-    return contrasted("adjectives", "contrasts", polarity, draw)
-
-
-def feeling_contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
-    return contrasted("feelings", "feeling_contrasts", polarity, draw)
-
-
 def wrong(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     return filled(draw.choice(TEXTS["wrong"]), last=draw.choice(WORDS["adjectives"][polarity]), draw=draw), not polarity
 
 
 # Each kind of review appears in proportion to its probability.
+ADJECTIVE = partial(framed, "adjectives")
 MAKERS = (
-    *(plain, plain, plain, praise, adjective, adjective, verb, noun, does, feeling),
-    *(contrast, feeling_contrast, wrong),
+    *(plain, plain, plain, praise, ADJECTIVE, ADJECTIVE, partial(framed, "verbs"), noun, does),
+    *(partial(framed, "feelings"), partial(contrasted, "adjectives", "contrasts")),
+    *(partial(contrasted, "feelings", "feeling_contrasts"), wrong),
 )
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from model.config.section import ConfigError
-from model.text.rules import TextRules
+from model.text.vocab import TextRules
 
 __all__ = ["RuledRows"]
 

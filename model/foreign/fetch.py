@@ -10,8 +10,7 @@ from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
 from model.files import CheckpointError
-from model.safety.folder_files import WEIGHTS, is_hidden, is_kept
-from model.safety.refusals import why_no_checkpoint, why_no_weights
+from model.safety.folder_files import WEIGHTS, is_hidden, is_kept, why_no_checkpoint, why_no_weights
 
 __all__ = ["fetch"]
 

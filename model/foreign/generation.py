@@ -14,10 +14,10 @@ from torch import Tensor
 from transformers import GenerationConfig
 from transformers.generation import logits_process as library
 
-from model.config.generation import GenerationSettings
+from model.config.search import GenerationSettings
 from model.config.section import ConfigError, require
 from model.safety.errors import first_line
-from model.text.rules import TextRules
+from model.text.vocab import TextRules
 
 __all__ = ["rules_of", "settings_of"]
 

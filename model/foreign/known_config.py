@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
-from model.safety.json_files import read_small_json
+from model.safety.json_files import read_json
 from model.safety.sizes import read_config_json
 
 __all__ = ["read_known_config", "texts_of"]
@@ -70,7 +70,7 @@ def texts_of(folder: Path, task: Task = "reading") -> ForeignTexts:
     values: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         with suppress(OSError, ValueError, TypeError):
-            values |= read_small_json(folder / name)
+            values |= read_json(folder / name)
 
     def first(*keys: str) -> str:
         found = (values.get(key) for key in keys)

@@ -49,7 +49,7 @@ from model.safety.errors import first_line
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
 from model.safety.weight_files import read_header
 from model.text.bounded_tokenizer import require_bounded_tokenizer
-from model.text.panic import TokenizerPanicError, panics_as_errors
+from model.text.encoding import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 

@@ -11,8 +11,8 @@ from model.checkpoints.checkpoint import Checkpoint, ready
 from model.checkpoints.description import DecoderDescription, Side, TranslatorDescription, described_in
 from model.checkpoints.fit import Fit, fit
 from model.checkpoints.tutorial_model import make_model, shown_sizes, take
-from model.config.decoder import DecoderSizes
 from model.config.foreign import ForeignConfig, ForeignTexts
+from model.config.model import DecoderSizes
 from model.config.section import ConfigError, require
 from model.files import CheckpointError
 from model.messages import Message
@@ -21,10 +21,9 @@ from model.safety.sizes import require_memory
 from model.safety.torch_files import read_saved_file
 from model.text.bounded_tokenizer import require_bounded_tokenizer
 from model.text.encoding import Tokenizer
-from model.text.file_tokenizer import read_file_tokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
-from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
+from model.text.vocabulary_list import ListedTokenizer, read_file_tokenizer, read_vocabulary
 
 __all__ = ["open_tutorial", "read_description"]
 

@@ -13,7 +13,6 @@ __all__ = [
     "MAX_VOCABULARY_BYTES",
     "decoded",
     "read_json",
-    "read_small_json",
     "read_text",
 ]
 
@@ -58,7 +57,7 @@ def read_text(path: Path, *, max_bytes: int) -> str:
     return decoded(content, path.name)
 
 
-def read_json(path: Path, *, max_bytes: int) -> Any:
+def read_json(path: Path, *, max_bytes: int = MAX_CONFIG_BYTES) -> Any:
     """Read a JSON file whose lists and objects are at most `MAX_DEPTH` deep.
 
     Args:
@@ -82,13 +81,3 @@ def read_json(path: Path, *, max_bytes: int) -> Any:
         if not level:
             return values
     raise ValueError(Message("{file} is nested too deeply.", file=path.name))
-
-
-def read_small_json(path: Path) -> Any:
-    """Read a JSON file of at most `MAX_CONFIG_BYTES`.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is larger, deeper than `MAX_DEPTH` or damaged.
-    """
-    return read_json(path, max_bytes=MAX_CONFIG_BYTES)

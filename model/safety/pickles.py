@@ -1,16 +1,30 @@
-"""Why a file of `torch.save` is no state dict, and how to save one: by the names in its pickle. None of it runs."""
+"""Pickles from outside. A pickle may run code, so its steps are read first, and what is built is checked.
 
+A file of `torch.save` builds only tensors here. The names in its pickle tell why it is no state dict, and how to save
+one. A pickle such as nanoGPT's `meta.pkl` builds only dictionaries, lists, texts and numbers.
+"""
+
+import io
+import pickle
 import pickletools
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
 
+from model.files import CheckpointError
 from model.messages import N_, Message
 
-__all__ = ["why_no_state_dict"]
+__all__ = ["read_plain_pickle", "require_harmless_file", "why_no_state_dict"]
 
-MAX_BYTES, MAX_STEPS, PROTOCOL = 4 << 20, 400_000, 2  # of a pickle
+MAX_BYTES, MAX_STEPS, PROTOCOL = 4 << 20, 400_000, 2  # of a pickle; enough for about 10,000 tensors
+PARTS = 5  # pickles before PyTorch 1.6: a magic number, a version, the system, the tensors, the keys of their storages
+# What the pickle of a state dict may build. PyTorch allows more, and some of that takes memory without end.
+HARMLESS = re.compile(
+    r"collections (OrderedDict|Counter)|torch(\.storage)? \w+Storage|torch (Size|device|b?float\d+|u?int\d+|bool)"
+    r"|torch\._utils _rebuild_(tensor|tensor_v2|parameter)"
+)
 TENSORS = re.compile(r"collections \w+|torch(\.storage|\._utils)? \w+")
 # An object of these modules may start programs. Nobody should be advised to load it.
 HARMFUL = re.compile(
@@ -22,16 +36,128 @@ KINDS = {  # what a class that the pickle names begins with → what it is
     "argparse Namespace": N_("a Namespace"),
     "numpy": N_("numbers of numpy"),
 }
+# The steps of a pickle that build such values.
+PLAIN = frozenset(
+    (
+        *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+        *("EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "LIST", "APPEND", "APPENDS"),
+        *("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "NONE", "NEWTRUE", "NEWFALSE"),
+        *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "INT", "BININT", "BININT1", "BININT2", "BINFLOAT"),
+    )
+)
+
+
+def steps(data: bytes | BinaryIO) -> Iterator[tuple[str, Any]]:
+    """The name and the argument of each step of a pickle.
+
+    Raises:
+        ValueError: it has too many steps, or it is damaged.
+    """
+    for count, (step, argument, _) in enumerate(pickletools.genops(data)):
+        if count > MAX_STEPS:
+            raise ValueError("it has more steps than a state dict.")
+        yield step.name, argument
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Builds no object of any class."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise ValueError(f"it names {module}.{name}")
+
+
+def read_plain_pickle(path: Path, *, max_bytes: int) -> Any:
+    """The values in a pickle. No code in it is run.
+
+    Args:
+        path: Of the file.
+        max_bytes: How large it may be.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger, it is damaged, or it contains anything else.
+    """
+    with path.open("rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise ValueError(Message("{file} is larger than {limit} MB.", file=path.name, limit=f"{max_bytes / 1e6:,.0f}"))
+    try:
+        for name, argument in steps(data):
+            # Values are kept in an array. One in a far place would reserve memory up to there.
+            if name not in PLAIN or (name.endswith("PUT") and int(argument) > MAX_STEPS):
+                raise ValueError(f"it has a step {name} {argument}")
+        return PlainUnpickler(io.BytesIO(data)).load()
+    except Exception as error:  # a damaged pickle fails in any way
+        raise ValueError(
+            Message(
+                "{file} is damaged, or it contains more than texts and numbers. No code in it was run.", file=path.name
+            )
+        ) from error
+
+
+def require_harmless_file(path: Path) -> bool:
+    """Refuse a file of `torch.save` that is compressed, or that builds more than tensors.
+
+    Returns:
+        Whether the file is an archive, which PyTorch can map into memory. Files from before PyTorch 1.6 are not.
+
+    Raises:
+        CheckpointError: the file is compressed.
+        ValueError, KeyError, zipfile.BadZipFile: it is damaged, or it builds more than tensors.
+    """
+    archived = zipfile.is_zipfile(path)
+    if archived:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+        if any(member.filename.endswith("/constants.pkl") for member in members):
+            raise ValueError("it is a TorchScript program.")
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise CheckpointError(
+                "{path} is compressed. Save it again with torch.save, without compression.", path=path.name
+            )
+    parts = 0
+    for content in pickles_of(path):
+        parts += 1
+        for name, argument in steps(content):
+            if name in ("GLOBAL", "INST") and not HARMLESS.fullmatch(str(argument)):
+                raise ValueError(f"it names {argument}.")
+            if name in ("STACK_GLOBAL", "EXT1", "EXT2", "EXT4"):
+                raise ValueError("it names an object that cannot be checked.")
+    if not archived and parts < PARTS:
+        raise ValueError("it is cut off.")
+    return archived
+
+
+def pickles_of(path: Path) -> Iterator[bytes | BinaryIO]:
+    """The pickles of a file of `torch.save`. Each must be read to its end before the next one.
+
+    Raises:
+        ValueError: an archive has not exactly one.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            # PyTorch reads only one, and its search ignores upper and lower case.
+            found = [member for member in archive.infolist() if member.filename.lower().endswith("data.pkl")]
+            if len(found) != 1:
+                raise ValueError(f"it holds {len(found)} pickles.")
+            with archive.open(found[0]) as opened:
+                yield opened.read(MAX_BYTES)
+        return
+    with path.open("rb") as file:
+        for _ in range(PARTS):
+            yield file
+            if file.peek(1)[:1] != b"\x80":
+                return
 
 
 def why_no_state_dict(path: Path) -> Message:
     """The sentence for a file that holds more than tensors, or that is damaged."""
     names, texts, newer = list[str](), list[str](), False
     try:
-        newer = any(pickle[1] > PROTOCOL for pickle in pickles_of(path))
-        for name, text in parts_of(path):
-            names += [name] if name and not TENSORS.fullmatch(name) else []
-            texts += [text] if text else []
+        for kind, value in parts_of(path):
+            newer = newer or (kind == "protocol" and int(value) > PROTOCOL)
+            names += [value] if kind == "name" and not TENSORS.fullmatch(value) else []
+            texts += [value] if kind == "text" else []
     except (OSError, ValueError, IndexError, KeyError, UnicodeDecodeError, zipfile.BadZipFile):
         names = []  # what was found in a damaged file is of no use
     if newer and not names:
@@ -70,31 +196,16 @@ def why_refused(file: str, names: Sequence[str], key: str, *, whole: bool) -> Me
 
 
 def parts_of(path: Path) -> Iterator[tuple[str, str]]:
-    """The names of classes and the texts in the pickles of a file, as (name, "") or ("", text)."""
-    for pickle in pickles_of(path):
+    """What the pickles of a file say: ("name", a class), ("text", a text) and ("protocol", a number)."""
+    for content in pickles_of(path):
         before = ["", ""]  # the last two texts: a module and the name of its class
-        for count, (step, argument, _) in enumerate(pickletools.genops(pickle)):
-            if count > MAX_STEPS:
-                raise ValueError("it has more steps than a state dict.")
-            if step.name in ("GLOBAL", "INST"):
-                yield str(argument), ""
-            elif step.name == "STACK_GLOBAL":
-                yield " ".join(before), ""
+        for step, argument in steps(content):
+            if step in ("GLOBAL", "INST"):
+                yield "name", str(argument)
+            elif step == "STACK_GLOBAL":
+                yield "name", " ".join(before)
+            elif step == "PROTO":
+                yield "protocol", str(argument)
             elif isinstance(argument, str):
                 before = [before[1], argument]
-                yield "", argument
-
-
-def pickles_of(path: Path) -> Iterator[bytes]:
-    if not zipfile.is_zipfile(path):  # from before PyTorch 1.6: five pickles, one after the other
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES)
-        while content[:1] == b"\x80":
-            *_, (_, _, end) = pickletools.genops(content)
-            yield content
-            content = content[(end or 0) + 1 :]
-        return
-    with zipfile.ZipFile(path) as archive:
-        (only,) = [member for member in archive.infolist() if member.filename.lower().endswith("data.pkl")]
-        with archive.open(only) as opened:
-            yield opened.read(MAX_BYTES)
+                yield "text", argument

@@ -9,7 +9,7 @@ from torch import nn
 
 from model.files import CheckpointError
 from model.safety.errors import first_line
-from model.safety.json_files import read_small_json
+from model.safety.json_files import read_json
 from model.safety.weight_files import Header, read_header
 
 __all__ = [
@@ -36,7 +36,7 @@ def read_config_json(folder: Path) -> dict[str, object]:
         CheckpointError: it is missing, too large or not a JSON object, or a number in it is too large.
     """
     try:
-        values = read_small_json(folder / "config.json")
+        values = read_json(folder / "config.json")
     except FileNotFoundError as error:
         raise CheckpointError("{folder} has no config.json, so it is not a checkpoint.", folder=folder.name) from error
     except (OSError, ValueError) as error:

@@ -1,32 +1,22 @@
 """State dicts in files of `torch.save`. Such a file is a pickle, which may run code; here it builds only tensors."""
 
-import io
-import pickletools
-import re
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.files import CheckpointError
-from model.safety.pickles import why_no_state_dict
+from model.safety.pickles import require_harmless_file, why_no_state_dict
 
 __all__ = ["SavedFile", "read_saved_file", "read_state_dict"]
 
-MAX_PICKLE_BYTES, MAX_PICKLE_STEPS = 4 << 20, 400_000  # enough for about 10,000 tensors
 MAX_DEPTH, MAX_SETTINGS = 16, 10_000  # of nested dictionaries; values that stand beside a state dict
 PLAIN = (bool, int, float, str, dict, list, tuple)
-# What the pickle may build. PyTorch allows more, and some of that takes memory without end.
-HARMLESS = re.compile(
-    r"collections (OrderedDict|Counter)|torch(\.storage)? \w+Storage|torch (Size|device|b?float\d+|u?int\d+|bool)"
-    r"|torch\._utils _rebuild_(tensor|tensor_v2|parameter)"
-)
 # Keys under which training loops store a state dict; the first of them that a file has counts.
 WRAPPERS = ("state_dict", "model_state_dict", "model_state", "model", "net", "ema")
 PREFIXES = ("module.", "model.")  # of DataParallel, of a module around the model
@@ -78,7 +68,7 @@ def read_safetensors(path: Path) -> SavedFile:
 
 def read_pickle(path: Path) -> object:
     try:
-        is_archive = require_plain(path)
+        is_archive = require_harmless_file(path)
         return torch.load(path, map_location="cpu", weights_only=True, mmap=is_archive)
     except CheckpointError:
         raise
@@ -148,51 +138,3 @@ def without_prefix(saved: SavedFile) -> SavedFile:
             tensors = {name.removeprefix(prefix): tensor for name, tensor in saved.tensors.items()}
             return without_prefix(replace(saved, tensors=tensors, prefix=saved.prefix + prefix))
     return saved
-
-
-def require_plain(path: Path) -> bool:
-    """Refuse a file of `torch.save` that is compressed, or that builds more than tensors.
-
-    Returns:
-        Whether the file is an archive, which PyTorch can map into memory. Files from before PyTorch 1.6 are not.
-
-    Raises:
-        CheckpointError: the file is compressed.
-        ValueError, KeyError, zipfile.BadZipFile: it is damaged, or it builds more than tensors.
-    """
-    with path.open("rb") as file:
-        if not zipfile.is_zipfile(file):
-            file.seek(0)
-            for _ in range(5):  # a magic number, a version, the system, the tensors, the keys of their storages
-                require_harmless(file)
-            return False
-        with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            if any(member.filename.endswith("/constants.pkl") for member in members):
-                raise ValueError("it is a TorchScript program.")
-            if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-                raise CheckpointError(
-                    "{path} is compressed. Save it again with torch.save, without compression.", path=path.name
-                )
-            # PyTorch reads only one, and its search ignores upper and lower case.
-            pickles = [member for member in members if member.filename.lower().endswith("data.pkl")]
-            if len(pickles) != 1:
-                raise ValueError(f"it holds {len(pickles)} pickles.")
-            with archive.open(pickles[0]) as opened:
-                require_harmless(io.BytesIO(opened.read(MAX_PICKLE_BYTES)))
-    return True
-
-
-def require_harmless(file: BinaryIO) -> None:
-    """Refuse a pickle that names anything but tensors.
-
-    Raises:
-        ValueError: it names something else, or has more than `MAX_PICKLE_STEPS` steps.
-    """
-    for count, (step, argument, _) in enumerate(pickletools.genops(file)):
-        if step.name in ("GLOBAL", "INST") and not HARMLESS.fullmatch(str(argument)):
-            raise ValueError(f"it names {argument}.")
-        if step.name in ("STACK_GLOBAL", "EXT1", "EXT2", "EXT4"):
-            raise ValueError("it names an object that cannot be checked.")
-        if count > MAX_PICKLE_STEPS:
-            raise ValueError("it has more steps than a state dict.")

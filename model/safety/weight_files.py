@@ -9,8 +9,8 @@ from safetensors import SafetensorError, safe_open
 
 from model.files import CheckpointError
 from model.safety.errors import first_line
+from model.safety.folder_files import why_no_weights
 from model.safety.json_files import MAX_INDEX_BYTES, read_json
-from model.safety.refusals import why_no_weights
 from model.safety.torch_files import read_state_dict
 
 __all__ = ["Header", "files_of_weights", "read_header"]

@@ -12,8 +12,7 @@ import tokenizers
 
 from model.messages import Message
 from model.text.cleaning import clean
-from model.text.encoding import Encoding
-from model.text.panic import panics_as_errors
+from model.text.encoding import Encoding, panics_as_errors
 from model.text.vocab import SPECIAL_TOKENS
 
 __all__ = ["CONTINUES", "BytePairTokenizer"]

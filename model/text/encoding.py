@@ -1,11 +1,12 @@
-"""The protocol of all tokenizers, for subwords and whole words."""
+"""What all tokenizers have, for subwords and whole words; and the failures of the library `tokenizers`."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-__all__ = ["Encoding", "LearnedTokenizer", "Tokenizer"]
+__all__ = ["Encoding", "LearnedTokenizer", "TokenTable", "Tokenizer", "TokenizerPanicError", "panics_as_errors"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +62,44 @@ class LearnedTokenizer(Tokenizer, Protocol):
     def from_json(cls, text: str) -> Self:
         """Raises ValueError, KeyError or TypeError if `to_json` did not write the text."""
         ...
+
+
+class TokenTable:
+    """The parts of a tokenizer that follow from its vocabulary and its method `encode`."""
+
+    def __init__(self, vocabulary: Mapping[str, int], marks: frozenset[int]) -> None:
+        """
+        Args:
+            vocabulary: Token → id.
+            marks: Ids of special tokens, which have no text.
+        """
+        self.vocabulary, self._marks = vocabulary, marks
+        self._tokens = {i: token for token, i in vocabulary.items()}
+
+    @property
+    def size(self) -> int:
+        return max(self._tokens) + 1
+
+    def encode(self, text: str) -> Encoding:
+        raise NotImplementedError
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        return [self.encode(text).ids for text in texts]
+
+    def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._tokens.get(i, f"⟨{i}⟩") for i in ids)
+
+
+class TokenizerPanicError(Exception):
+    """The library failed unexpectedly: its Rust code panicked, which is not an `Exception`."""
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise `TokenizerPanicError` instead of a panic. Other exceptions pass through."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the library does not export it
+            raise
+        raise TokenizerPanicError(str(error)) from None

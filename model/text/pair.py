@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from model.text.encoding import Encoding
 
 __all__ = ["Text", "TextPair", "after", "find_separator", "joined", "paired", "split", "texts_of"]
+
+PER_TOKEN = ("ids", "tokens", "offsets", "words")  # of an `Encoding`
 
 
 class TextPair(NamedTuple):
@@ -37,14 +40,7 @@ def find_separator(ids: Sequence[int], separator: Sequence[int]) -> int:
 
 def part_of(encoding: Encoding, start: int, stop: int | None) -> Encoding:
     """Some tokens of an encoding."""
-    part = slice(start, stop)
-    return replace(
-        encoding,
-        ids=encoding.ids[part],
-        tokens=encoding.tokens[part],
-        offsets=encoding.offsets[part],
-        words=encoding.words[part],
-    )
+    return replace(encoding, **{name: getattr(encoding, name)[start:stop] for name in PER_TOKEN})
 
 
 def after(first: Encoding, second: Encoding, characters: int) -> Encoding:
@@ -73,10 +69,7 @@ def joined(first: Encoding, separator: Encoding, second: Encoding, *, most: int)
     kept = (fewer, more) if lengths[0] <= lengths[1] else (more, fewer)
     parts = part_of(first, 0, kept[0]), separator, part_of(second, 0, kept[1])
     return Encoding(
-        ids=tuple(i for part in parts for i in part.ids),
-        tokens=tuple(token for part in parts for token in part.tokens),
-        offsets=tuple(offset for part in parts for offset in part.offsets),
-        words=tuple(word for part in parts for word in part.words),
+        **{name: tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in PER_TOKEN},
         second_start=kept[0] + len(separator.ids),
         dropped=sum(lengths) - sum(kept),
     )

@@ -15,7 +15,7 @@ from model.text.pair import Text, TextPair, after, find_separator, joined, paire
 from model.text.vocab import OURS, Specials
 from model.text.words import WordTokenizer
 
-__all__ = ["LearnedPair", "TokenizerPair", "load_pair", "train_pair", "train_single"]
+__all__ = ["LearnedPair", "TokenizerPair", "load_pair", "train_pair"]
 
 NO_PAIRS = N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out.")
 TWO_SEPARATORS = N_("The first text contains {separator}, which separates the two texts. Remove it.")
@@ -81,34 +81,27 @@ def shared(tokenizer: LearnedTokenizer) -> LearnedPair:
     return LearnedPair(source=tokenizer, target=tokenizer)
 
 
-def train_single(config: TokenizerConfig, texts: Iterable[str]) -> LearnedPair:
-    """Learn one vocabulary from texts that are not translated. Both sides of the result are the same object.
-
-    Raises:
-        ConfigError: spaCy does not know the language.
-    """
-    if config.kind == "bpe":
-        return shared(BytePairTokenizer.train(texts, vocab_size=config.vocab_size))
-    language, lowercase = config.source_language, config.lowercase
-    return shared(WordTokenizer.train(texts, language=language, lowercase=lowercase, min_freq=config.min_freq))
-
-
-def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> LearnedPair:
+def train_pair(config: TokenizerConfig, texts: Iterable[tuple[str, ...]]) -> LearnedPair:
     """Learn the vocabularies from the training sentences, which are read more than once.
+
+    Args:
+        config: How text becomes tokens.
+        texts: Sentences with their translations, or alone if there is no target language. Then both sides of the result
+            are the same object, as with byte pairs.
 
     Raises:
         ConfigError: spaCy does not know a language.
     """
     if config.kind == "bpe":
-        return shared(BytePairTokenizer.train((text for pair in pairs for text in pair), vocab_size=config.vocab_size))
-    languages = (config.source_language, config.target_language)
-    source, target = (
+        return shared(BytePairTokenizer.train((text for one in texts for text in one), vocab_size=config.vocab_size))
+    languages = filter(None, (config.source_language, config.target_language))
+    learned = [
         WordTokenizer.train(
-            (pair[side] for pair in pairs), language=language, lowercase=config.lowercase, min_freq=config.min_freq
+            (one[side] for one in texts), language=language, lowercase=config.lowercase, min_freq=config.min_freq
         )
         for side, language in enumerate(languages)
-    )
-    return LearnedPair(source=source, target=target)
+    ]
+    return LearnedPair(source=learned[0], target=learned[-1])
 
 
 def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:

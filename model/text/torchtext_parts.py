@@ -4,7 +4,7 @@ No other file imports torchtext. It is pure Python, works with any torch, and is
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from torchtext.data import BucketIterator, Dataset, batch
@@ -36,31 +36,24 @@ class LengthBuckets(BucketIterator):  # type: ignore[misc]  # torchtext has no t
     """
 
     def __init__(
-        self,
-        *,
-        tokens: Sequence[int],
-        batch_tokens: int,
-        padded_size: Callable[[int, int, int], int],
-        sort_key: Callable[[int], tuple[int, int]],
-        shuffle: Random | None,
+        self, *, longest: Sequence[int], second: Sequence[int], batch_tokens: int, shuffle: Random | None
     ) -> None:
         """
         Args:
-            tokens: Tokens of each example.
-            batch_tokens: The largest padded size of a batch.
-            padded_size: From the newest example, the number of examples and the size before, the size of a batch.
-            sort_key: Orders the examples by length.
+            longest: The length of the longer side of each example. Examples are sorted by it.
+            second: Orders the examples of one length.
+            batch_tokens: The largest padded size of a batch. A longer example becomes a batch of its own.
             shuffle: Random numbers for the order of an epoch; without them, short examples come first.
         """
         super().__init__(
-            Dataset(range(len(tokens)), fields=[]),
+            Dataset(range(len(longest)), fields=[]),
             batch_size=batch_tokens,
-            batch_size_fn=padded_size,
-            sort_key=sort_key,
+            batch_size_fn=self._padded_size,
+            sort_key=lambda i: (longest[i], second[i]),
             sort_within_batch=True,
             train=shuffle is not None,
         )
-        self._tokens = tokens
+        self._longest = longest
         if shuffle is not None:
             self.random_shuffler.random_state = shuffle.getstate()
         self.init_epoch()
@@ -78,4 +71,9 @@ class LengthBuckets(BucketIterator):  # type: ignore[misc]  # torchtext has no t
             yield from self.random_shuffler(list(batches))
 
     def _sum_of_tokens(self, newest: int, _count: int, tokens_before: int) -> int:
-        return tokens_before + self._tokens[newest]
+        return tokens_before + self._longest[newest]
+
+    def _padded_size(self, newest: int, count: int, _size_before: int) -> int:
+        # Batches are filled in the order of the lengths, so the newest example is the longest.
+        size = count * self._longest[newest]
+        return size if count > 1 else min(size, self.batch_size)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 
 import sacrebleu
 import torch
@@ -11,27 +10,9 @@ import torch.nn.functional as F
 from model.corpora.batch import TranslationBatch
 from model.network.translator import Translator
 
-__all__ = ["Scores", "accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
+__all__ = ["accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
 
 LENGTHS = (8, 12, 16, 20)  # words of a source
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scores:
-    """BLEU and chrF are percentages. The loss is in nats per target token, including `</s>`."""
-
-    sentences: int
-    bleu: float
-    bleu_signature: str
-    bleu_lowercased: float
-    bleu_lowercased_signature: str
-    bleu_tokenized: float | None  # of lower-cased Moses tokens, as in the Multi30k papers; None for Chinese
-    chrf: float
-    loss: float
-    perplexity: float
-
-    def to_dict(self) -> dict[str, float | int | str | None]:
-        return asdict(self)
 
 
 @torch.inference_mode()
@@ -53,28 +34,35 @@ def mean_loss(model: Translator, batches: Iterable[TranslationBatch]) -> float:
     return total / tokens
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, language: str) -> Scores:
+def score(
+    hypotheses: Sequence[str], references: Sequence[str], *, loss: float, language: str
+) -> dict[str, float | str | None]:
     """Compare translations with references.
 
     Args:
         hypotheses: The model's translations.
         references: Translations by people.
-        loss: From `mean_loss`.
+        loss: From `mean_loss`, in nats per target token, including `</s>`.
         language: The target language.
+
+    Returns:
+        BLEU and chrF in percent with their signatures, the loss and the perplexity. `bleu_tokenized` is of lower-cased
+        Moses tokens, as in the Multi30k papers; None for Chinese.
     """
-    bleu, bleu_signature = corpus_bleu(hypotheses, references, language=language, lowercase=False)
-    lowercased, lowercased_signature = corpus_bleu(hypotheses, references, language=language, lowercase=True)
-    return Scores(
-        sentences=len(references),
-        bleu=bleu,
-        bleu_signature=bleu_signature,
-        bleu_lowercased=lowercased,
-        bleu_lowercased_signature=lowercased_signature,
-        bleu_tokenized=None if language == "zh" else tokenized_bleu(hypotheses, references, language),
-        chrf=sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
-        loss=loss,
-        perplexity=math.exp(loss),
+    cased, lowercased = (
+        corpus_bleu(hypotheses, references, language=language, lowercase=lowercase) for lowercase in (False, True)
     )
+    return {
+        "sentences": len(references),
+        "bleu": cased[0],
+        "bleu_signature": cased[1],
+        "bleu_lowercased": lowercased[0],
+        "bleu_lowercased_signature": lowercased[1],
+        "bleu_tokenized": None if language == "zh" else tokenized_bleu(hypotheses, references, language),
+        "chrf": sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
+        "loss": loss,
+        "perplexity": math.exp(loss),
+    }
 
 
 def corpus_bleu(

@@ -3,22 +3,18 @@
 import math
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
-
-from torch import nn
 
 from model.config.run import TrainConfig
 from model.corpora.batch import Rows
 from model.corpora.examples import batched
-from model.training.run_state import Progress
-from model.training.tasks import AnyTask
+from model.training.run_folder import Progress
+from model.training.tasks import Task
 
 __all__ = [
     "cooled_down",
     "inverse_square_root",
     "is_over",
     "learning_rate",
-    "parameter_groups",
     "remaining_steps",
     "steps_expected",
 ]
@@ -55,18 +51,6 @@ def learning_rate(step: int, config: TrainConfig, *, last: int) -> float:
     return rate * cooled_down(step, last=last, cooldown_steps=config.cooldown_steps)
 
 
-def parameter_groups(model: nn.Module, *, attention_rate: float) -> list[dict[str, Any]]:
-    """Two groups: self-attention, which learns at a share of the learning rate, and all other parameters.
-
-    At the full rate, which embeddings need, a layer forgets that it learned to attend to neighbours ("discriminative
-    fine-tuning", Howard and Ruder 2018, section 3.2).
-    """
-    named = list(model.named_parameters())
-    slow = [parameter for name, parameter in named if ".self_attention." in name]
-    fast = [parameter for name, parameter in named if ".self_attention." not in name]
-    return [{"params": fast, "share": 1.0}, {"params": slow, "share": attention_rate}]
-
-
 def is_over(progress: Progress, config: TrainConfig) -> bool:
     return (
         progress.epoch > config.max_epochs
@@ -76,14 +60,14 @@ def is_over(progress: Progress, config: TrainConfig) -> bool:
 
 
 def remaining_steps(
-    task: AnyTask, config: TrainConfig, progress: Progress, *, batches_a_step: int
+    task: Task, config: TrainConfig, progress: Progress, *, batches_a_step: int
 ) -> Iterator[list[Rows]]:
     """The batches of each step until the end of the epoch. They are the same for every process."""
     batches = task.batches_of(progress.epoch).epoch(seed=config.seed, number=progress.epoch)
     return batched(islice(batches, progress.batches_done, None), batches_a_step)
 
 
-def steps_expected(task: AnyTask, config: TrainConfig, *, batches_a_step: int) -> int:
+def steps_expected(task: Task, config: TrainConfig, *, batches_a_step: int) -> int:
     """The number of steps of the run if validation does not end it early."""
 
     def steps(epoch: int) -> int:

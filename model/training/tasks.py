@@ -1,71 +1,85 @@
-"""The data, the model, the loss and the measure of quality of each task, with one protocol."""
+"""The data, the model, the loss and the measure of quality of each task: to translate, to label, to predict words."""
 
 import math
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config.model import AnyModelConfig, ClassifierConfig
 from model.config.recipe import Recipe
 from model.config.section import ConfigError
-from model.corpora.batch import Batch, TranslationBatch
-from model.corpora.batching import Batches
+from model.corpora.batch import Batch, Batches, ClassificationBatch, MakeBatch, MaskedBatch, TranslationBatch
 from model.corpora.corpora import SentencePairs, read_pairs
-from model.corpora.examples import Example, sentence_pairs
+from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs
+from model.corpora.reviews import read_reviews
+from model.inference.classify import classify_lines
 from model.inference.translate import translate_lines
+from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
+from model.network.masks import padding_mask
 from model.network.translators import OurTranslator, make_translator
 from model.text.tokenizers import LearnedPair, load_pair, train_pair
-from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
-from model.training.classification import ClassificationTask, HiddenWordTask
+from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
-__all__ = ["AnyTask", "Task", "TranslationTask", "make_task"]
-
-Model = TypeVar("Model", bound=nn.Module)
+__all__ = ["ClassificationLoss", "Task", "TranslationTask", "make_task"]
 
 
-class Task(Protocol[Model]):
-    """The data and the model of a recipe, without any training state."""
+class Task:
+    """The data and the model of a recipe, without any training state. `Any` is the kind of model that it makes."""
 
-    tokenizers: LearnedPair
-    model_config: AnyModelConfig
-    left_out: int  # number of training examples that were too long
     unit: str  # name of the items over which the loss is averaged
     quality: str  # name of the result of `measure` that decides; higher is better
+    loss: type["TaskLoss"]
+    tokenizers: LearnedPair
+    model_config: AnyModelConfig
+    left_out = 0  # number of training examples that were too long
+    valid_batches: Batches[Any]
+
+    def __init__(self, recipe: Recipe, device: torch.device) -> None:
+        self.recipe, self.device = recipe, device
+
+    def batches(self, examples: Examples, make: MakeBatch[Batch], vary: Any = None) -> Batches[Batch]:
+        return Batches(examples, make, batch_tokens=self.recipe.train.batch_tokens, device=self.device, vary=vary)
 
     def batches_of(self, epoch: int) -> Batches[Batch]:
         """The training batches of an epoch, counted from 1."""
-        ...
+        raise NotImplementedError
 
-    def new_model(self) -> Model: ...
+    def new_model(self) -> Any:
+        raise NotImplementedError
 
-    def loss_of(self, model: Model, smoothing: float) -> nn.Module:
+    def loss_of(self, model: Any, smoothing: float) -> "TaskLoss":
         """The module that is trained: from a batch to the loss, summed over its items."""
-        ...
+        return self.loss(model, smoothing)
 
-    def valid_loss(self, model: Model) -> float: ...
+    @torch.inference_mode()
+    def valid_loss(self, model: Any) -> float:
+        loss, batches = self.loss_of(model, 0.0), list(self.valid_batches.in_order())
+        return sum(float(loss(batch)) for batch in batches) / sum(batch.items for batch in batches)
 
-    def measure(self, model: Model, loss: float) -> Mapping[str, float]:
+    def measure(self, model: Any, loss: float) -> Mapping[str, float]:
         """Results on the validation split. They become columns of `history.csv`."""
-        ...
+        raise NotImplementedError
 
 
-# Which kind of model a task has depends on the recipe. It makes the models that it gets.
-AnyTask = Task[Any]
+class TaskLoss(nn.Module):
+    """The loss of a batch, summed over its items."""
 
-
-class TranslationLoss(nn.Module):
-    """The loss with teacher forcing. Padding is removed before the largest matrix product and not after it."""
-
-    def __init__(self, model: OurTranslator, smoothing: float) -> None:
+    def __init__(self, model: nn.Module, smoothing: float) -> None:
         super().__init__()
-        self.model, self.smoothing = model, smoothing
+        self.model: Any = model
+        self.smoothing = smoothing
+
+
+class TranslationLoss(TaskLoss):
+    """The loss with teacher forcing. Padding is removed before the largest matrix product and not after it."""
 
     def forward(self, batch: TranslationBatch) -> Tensor:
         labels = batch.target[:, 1:]  # (B, T)
@@ -75,14 +89,13 @@ class TranslationLoss(nn.Module):
         return projected_cross_entropy(states[kept], weight, labels[kept], self.smoothing)
 
 
-class TranslationTask:
+class TranslationTask(Task):
     """Translation of sentence pairs, measured by BLEU."""
 
-    unit = "tokens"
-    quality = "valid_bleu"
+    unit, quality, loss = "tokens", "valid_bleu", TranslationLoss
 
-    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device):
-        self.recipe = recipe
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> None:
+        super().__init__(recipe, device)
         config, languages = recipe.train, (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
         pairs = SentencePairs(data_root, config.corpus, "train", *languages)
         early = replace(pairs, corpus=config.pretrain_corpus) if config.pretrain_epochs else pairs
@@ -90,20 +103,19 @@ class TranslationTask:
         self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
-        self.left_out = 0
-        self._batches = self._training_batches(pairs, device)
-        self._early_batches = self._batches if early is pairs else self._training_batches(early, device)
-        valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
-        self.valid_batches = Batches(valid, TranslationBatch.of, batch_tokens=config.batch_tokens, device=device)
+        self._batches = self._training_batches(pairs)
+        self._early_batches = self._batches if early is pairs else self._training_batches(early)
+        self.valid_batches = self.batches(self._examples(self.valid_pairs), TranslationBatch.of)
 
-    def _training_batches(self, pairs: Iterable[tuple[str, str]], device: torch.device) -> Batches[TranslationBatch]:
-        config = self.recipe.train
-        examples = sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
+    def _examples(self, pairs: Iterable[tuple[str, str]]) -> Examples:
+        return sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
+
+    def _training_batches(self, pairs: Iterable[tuple[str, str]]) -> Batches[Batch]:
+        examples = self._examples(pairs)
         if not len(examples):
             raise ConfigError(f"max_length is {self.model_config.max_length}. All training pairs are longer. Raise it.")
         self.left_out += examples.left_out
-        vary = self._resegment if config.bpe_dropout else None
-        return Batches(examples, TranslationBatch.of, batch_tokens=config.batch_tokens, device=device, vary=vary)
+        return self.batches(examples, TranslationBatch.of, self._resegment if self.recipe.train.bpe_dropout else None)
 
     def _resegment(self, example: Example, draws: random.Random) -> Example:
         (*source, _), (_, *target, _) = example
@@ -112,20 +124,17 @@ class TranslationTask:
         target = [BOS_ID, *self.tokenizers.target.resegment(target, dropout=dropout, draws=draws), EOS_ID]
         return (source, target) if max(len(source), len(target)) <= self.model_config.max_length else example
 
-    def batches_of(self, epoch: int) -> Batches[TranslationBatch]:
+    def batches_of(self, epoch: int) -> Batches[Batch]:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
 
     def new_model(self) -> OurTranslator:
         assert not isinstance(self.model_config, ClassifierConfig)
         return make_translator(self.model_config, pad_id=PAD_ID)
 
-    def loss_of(self, model: OurTranslator, smoothing: float) -> TranslationLoss:
-        return TranslationLoss(model, smoothing)
-
-    def valid_loss(self, model: OurTranslator) -> float:
+    def valid_loss(self, model: Any) -> float:
         return mean_loss(model, self.valid_batches.in_order())
 
-    def measure(self, model: OurTranslator, loss: float) -> dict[str, float]:
+    def measure(self, model: Any, loss: float) -> dict[str, float]:
         sources, references = zip(*self.valid_pairs, strict=True)
         hypotheses = translate_lines(model, self.tokenizers, sources)
         config = self.recipe.tokenizer
@@ -135,7 +144,110 @@ class TranslationTask:
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3), "valid_exact": right}
 
 
-def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> AnyTask:
+class TextTask(Task):
+    """What both tasks of a classifier have: the labelled texts, the tokenizer, the batches and the model."""
+
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> None:
+        super().__init__(recipe, device)
+        texts = read_reviews(data_root, recipe.train.corpus, "train")
+        self.valid_texts = read_reviews(data_root, recipe.train.corpus, "val")
+        alone = [(text,) for text, _ in texts]
+        self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, alone)
+        self.model_config = recipe.model_config(vocab_size=self.tokenizers.source.size)
+        longest = self.model_config.max_length
+        train, valid = (
+            labelled_texts(t, self.tokenizers.source, max_length=longest) for t in (texts, self.valid_texts)
+        )
+        self._batches, self.valid_batches = self.training_batches(train), self.validation_batches(valid)
+
+    def training_batches(self, texts: Examples) -> Batches[Batch]:
+        raise NotImplementedError
+
+    def validation_batches(self, texts: Examples) -> Batches[Batch]:
+        raise NotImplementedError
+
+    def batches_of(self, epoch: int) -> Batches[Batch]:
+        return self._batches
+
+    def new_model(self) -> Classifier:
+        assert isinstance(self.model_config, ClassifierConfig)
+        return Classifier(self.model_config, pad_id=PAD_ID)
+
+
+class ClassificationLoss(TaskLoss):
+    """A label costs what its classes cost, in proportion to their shares."""
+
+    def forward(self, batch: ClassificationBatch) -> Tensor:
+        logits = self.model(batch.source).float()  # (B, C)
+        return F.cross_entropy(logits, batch.shares, label_smoothing=self.smoothing, reduction="sum")
+
+
+class ClassificationTask(TextTask):
+    """Classification of texts, measured by the share of right labels."""
+
+    unit, quality, loss = "texts", "valid_accuracy", ClassificationLoss
+
+    def training_batches(self, texts: Examples) -> Batches[Batch]:
+        return self.batches(texts, ClassificationBatch.of, self._drop if self.recipe.train.word_dropout else None)
+
+    def validation_batches(self, texts: Examples) -> Batches[Batch]:
+        return self.batches(texts, ClassificationBatch.of)
+
+    def _drop(self, example: Example, draws: random.Random) -> Example:
+        """Replace random words by the unknown word, so that no single word decides (Iyyer et al. 2015, section 3.2)."""
+        (*words, end), shares = example
+        dropout = self.recipe.train.word_dropout
+        return [*(UNK_ID if draws.random() < dropout else word for word in words), end], shares
+
+    def measure(self, model: Any, loss: float) -> dict[str, float]:
+        texts, labels = zip(*self.valid_texts, strict=True)
+        found = classify_lines(model, self.tokenizers, texts)
+        return {"valid_accuracy": round(accuracy(found, labels), 2)}
+
+
+class HiddenWordLoss(TaskLoss):
+    """Predict the hidden words. Each word of the vocabulary is scored by its embedding (Press and Wolf 2017)."""
+
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        is_hidden = batch.hidden != PAD_ID  # (B, S)
+        words = self.model.encoder.embedding.tokens.weight  # (V, D)
+        states = self.model.encoder(batch.source, mask=padding_mask(batch.source, PAD_ID))  # (B, S, D)
+        loss = projected_cross_entropy(states[is_hidden], words, batch.hidden[is_hidden], self.smoothing)
+        # The classifier's head gets a gradient of zeros: Adam and several processes expect one for every parameter.
+        head = (*self.model.pooling.parameters(), *self.model.output_projection.parameters())
+        return loss + 0.0 * sum(parameter.sum() for parameter in head)
+
+
+class HiddenWordTask(TextTask):
+    """Predict the words that word dropout hides from the words around them (Devlin et al. 2019, section 3.1).
+
+    Labels alone rarely teach a small encoder to attend to a word's neighbours. The classifier's head learns nothing
+    here.
+    """
+
+    unit, quality, loss = "words", "valid_probability", HiddenWordLoss
+
+    def training_batches(self, texts: Examples) -> Batches[Batch]:
+        return self.batches(texts, MaskedBatch.of, self._hide)
+
+    def validation_batches(self, texts: Examples) -> Batches[Batch]:
+        hidden = Examples(self._hide(texts[i], random.Random(i)) for i in range(len(texts)))
+        return self.batches(hidden, MaskedBatch.of)
+
+    def _hide(self, example: Example, draws: random.Random) -> Example:
+        """From a text to the text with gaps, and the words that belong into the gaps."""
+        words, _ = example
+        dropout = self.recipe.train.word_dropout
+        hidden = [word not in (UNK_ID, EOS_ID) and draws.random() < dropout for word in words]
+        read = [UNK_ID if gap else word for word, gap in zip(words, hidden, strict=True)]
+        return read, [word if gap else PAD_ID for word, gap in zip(words, hidden, strict=True)]
+
+    def measure(self, model: Any, loss: float) -> dict[str, float]:
+        """The geometric mean of the probabilities of the hidden words, in percent."""
+        return {"valid_perplexity": round(math.exp(loss), 4), self.quality: round(100 * math.exp(-loss), 4)}
+
+
+def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> Task:
     """Read the data of a recipe.
 
     Args:

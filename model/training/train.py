@@ -7,31 +7,58 @@ Accelerate places the model, keeps 16-bit numbers stable and exchanges gradients
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
+from torch import Tensor, nn
 from tqdm import tqdm
 
+from model.checkpoints.checkpoint import CheckpointConfig, read_config
 from model.config.recipe import Recipe
 from model.corpora.batch import Rows
 from model.network.device import pick_device
-from model.training.diverged import DivergedError
-from model.training.optimizer_step import OptimizerStep, sum_over_processes
-from model.training.run_folder import RunFolder
-from model.training.run_state import Progress, load_state, random_state, save_state
-from model.training.runtime import make_accelerator, stop_on_signal
+from model.training import DivergedError
+from model.training.run_folder import (
+    Progress,
+    RunFolder,
+    average_epochs,
+    check_start,
+    copy_weights,
+    epoch_files,
+    load_state,
+    random_state,
+    save_epoch,
+    save_state,
+    start_from,
+)
+from model.training.runtime import OptimizerStep, make_accelerator, stop_on_signal, sum_over_processes
 from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
-from model.training.tasks import AnyTask, make_task
-from model.training.validation import Validation, checkpoint_config, weights_of
-from model.training.warm_start import check_start, start_from
+from model.training.tasks import Task, make_task
 
 __all__ = ["Trainer", "train"]
 
 SAVE_SECONDS = 300.0  # between two saves of the state; a process that is killed loses no more than this
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A copy of all parameters."""
+    return {name: p.detach().clone() for name, p in model.named_parameters()}
+
+
+def checkpoint_config(task: Task, figures: Mapping[str, float]) -> CheckpointConfig:
+    recipe = task.recipe
+    return CheckpointConfig(
+        recipe=recipe.name,
+        task=recipe.task,
+        model=task.model_config,
+        tokenizer=recipe.tokenizer,
+        train=recipe.train,
+        figures=figures,
+    )
 
 
 class Trainer:
@@ -40,13 +67,12 @@ class Trainer:
     def __init__(
         self,
         *,
-        recipe: Recipe,
-        task: AnyTask,
+        task: Task,
         folder: RunFolder,
         accelerator: Accelerator,
         report: Callable[[str], None] = print,
     ) -> None:
-        self.config, self.task, self.folder = recipe.train, task, folder
+        self.config, self.task, self.folder = task.recipe.train, task, folder
         self.accelerator, self.main = accelerator, bool(accelerator.is_main_process)
         self.report = report if self.main else lambda _sentence: None
         self.progress, self.stop_requested = Progress(), False
@@ -55,7 +81,7 @@ class Trainer:
         self.model = task.new_model().to(accelerator.device)
         self.step = OptimizerStep(model=self.model, task=task, config=self.config, accelerator=accelerator)
         self.last_step = steps_expected(task, self.config, batches_a_step=self.step.batches)
-        self.validation = Validation(recipe=recipe, task=task, folder=folder, model=self.model)
+        self.best_saved = -1.0  # quality of the checkpoint in the folder
         if not self.main:  # each process has its own dropout
             torch.manual_seed(self.config.seed + 1000 * accelerator.process_index)
 
@@ -67,7 +93,7 @@ class Trainer:
         """
         rank, scaler = self.accelerator.process_index, self.accelerator.scaler
         self.progress = load_state(self.folder.state, self.model, self.step.optimizer, rank=rank, scaler=scaler)
-        self.validation.resume()
+        self.best_saved = read_config(self.folder.path).figures.get(self.task.quality, self.best_saved)
 
     def run(self) -> None:
         """Train until the last epoch or step, until validation stops improving, or until somebody stops the run.
@@ -110,7 +136,7 @@ class Trainer:
         loss = self.step.compute_gradients(rows, epoch=progress.epoch, rate=rate)
         if not loss.finite:
             raise DivergedError(self._divergence(loss.total, rate))
-        self.step.update_weights()
+        self.step.optimizer.step()
         progress.count_step(batches=len(rows), loss=loss.total, items=loss.items, seconds=time.perf_counter() - started)
         bar.update()
         mean, speed = progress.epoch_loss / progress.epoch_items, progress.epoch_items / progress.epoch_seconds
@@ -141,10 +167,37 @@ class Trainer:
         self._save_state()
 
     def _validate(self) -> dict[str, float]:
-        row = self.validation.validate(self.progress, rate=self.step.optimizer.param_groups[0]["lr"])
-        self.accelerator.log(row, step=self.progress.step)
-        self.report(self.validation.describe(row, epoch=self.progress.epoch))
+        """Measure the better of two: the weights of this epoch, and the mean of the last epochs.
+
+        Returns:
+            The line of this epoch in `history.csv`.
+        """
+        progress, quality = self.progress, self.task.quality
+        weights = weights_of(self.model)
+        save_epoch(self.folder.training, weights, epoch=progress.epoch, keep=self.config.average_epochs)
+        loss = self._use_better_of_average_and_last(weights)
+        measured = {"valid_loss": round(loss, 5), **self.task.measure(self.model, loss)}
+        rate = self.step.optimizer.param_groups[0]["lr"]
+        row = progress.row(measured, rate=rate, unit=self.task.unit)
+        if row[quality] > self.best_saved:
+            self.folder.save_model(weights_of(self.model), checkpoint_config(self.task, {quality: row[quality]}))
+            self.best_saved = row[quality]
+        copy_weights(self.model, weights)
+        self.accelerator.log(row, step=progress.step)
+        name = quality.removeprefix("valid_")
+        self.report(f"epoch {progress.epoch}: validation loss {row['valid_loss']:.3f}, {name} {row[quality]:.2f}")
         return row
+
+    def _use_better_of_average_and_last(self, last_weights: Mapping[str, Tensor]) -> float:
+        """The mean of the last epochs is the better model after training has settled, and the worse one before."""
+        last = self.task.valid_loss(self.model.eval())
+        if len(epoch_files(self.folder.training)) == 1:
+            return last
+        copy_weights(self.model, average_epochs(self.folder.training))
+        averaged = self.task.valid_loss(self.model)
+        if averaged > last:
+            copy_weights(self.model, last_weights)
+        return min(averaged, last)
 
     def _finish(self) -> None:
         self._save_state()
@@ -230,9 +283,9 @@ def train(
             if accelerator.is_main_process:
                 until_the_end.enter_context(folder.locked())
                 folder.require_fit_for(recipe, resume=resume)  # again: another run may have ended there meanwhile
-                folder.prepare(task.tokenizers.files(), checkpoint_config(recipe, task, {}))
+                folder.prepare(task.tokenizers.files(), checkpoint_config(task, {}))
         accelerator.init_trackers("")
-        trainer = Trainer(recipe=recipe, task=task, folder=folder, accelerator=accelerator)
+        trainer = Trainer(task=task, folder=folder, accelerator=accelerator)
         if task.left_out:
             trainer.report(f"{task.left_out} pairs are longer than max_length and are left out.")
         if init:

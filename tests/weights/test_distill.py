@@ -22,12 +22,6 @@ def data(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_device_can_be_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert write_corpus(["distill", "multi30k-en-de", "--device", "cuda"]) == 1
-    assert "This machine has no cuda" in capsys.readouterr().err
-
-
 def test_a_distilled_corpus_holds_the_references_and_what_the_teacher_writes(
     toy: Checkpoint, toy_folder: Path, data: Path
 ) -> None:

@@ -16,7 +16,7 @@ from model.config.section import ConfigError
 from model.corpora.batch import ClassificationBatch
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
-from model.training.classification import ClassificationLoss
+from model.training.tasks import ClassificationLoss
 from model.training.train import train
 from tests.model.network.test_classifier import recipe, write_reviews
 from weights.__main__ import main as write_corpus

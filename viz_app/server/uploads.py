@@ -18,8 +18,7 @@ from starlette.exceptions import HTTPException
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.messages import Message
-from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept
-from model.safety.refusals import why_no_weights
+from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept, why_no_weights
 from viz_app.server.presence import Visitor, tabs_beside
 from viz_app.server.streamlit_bridge import received_files
 from viz_app.server.temporary import DiskSpace, new_folder

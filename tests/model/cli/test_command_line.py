@@ -20,40 +20,29 @@ from tests.conftest import TOY_DATA
 from tests.foreign_folders import LABELS, make_folder
 
 
-def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = [str(toy_folder), "--split", "test", "--data-dir", str(TOY_DATA)]
+def test_evaluate_prints_and_records_figures_also_by_the_length_of_a_sentence(
+    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(toy_folder, tmp_path / "copy")
+    options = [str(folder), "--split", "test", "--data-dir", str(TOY_DATA), "--by-length"]
     assert main(["evaluate", *options]) == 0
     text = capsys.readouterr().out
     assert "40 examples" in text
     assert "tok:13a" in text
-    assert main(["evaluate", *options, "--json", "--beam", "1"]) == 0
+    rows = [line for line in text.splitlines() if "sentences" in line]
+    assert sum(int(row.split("words")[1].split()[0]) for row in rows) == 40
+    assert not any(BY_LENGTH in name for name in read_config(folder).figures)
+    assert main(["evaluate", *options, "--json", "--beam", "1", "--record"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["beam"] == 1
     assert values["bleu_lowercased"] > 60
     assert values["perplexity"] == pytest.approx(np.exp(values["loss"]))
-
-
-def test_evaluate_can_record_its_figures(toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = shutil.copytree(toy_folder, tmp_path / "copy")
-    assert main(["evaluate", str(folder), "--split", "test", "--data-dir", str(TOY_DATA), "--record", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert read_config(folder).figures["toy.test.bleu"] == pytest.approx(values["bleu"], abs=0.01)
-    assert "valid_bleu" in read_config(folder).figures
-
-
-def test_evaluate_measures_and_records_bleu_by_length(
-    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = shutil.copytree(toy_folder, tmp_path / "copy")
-    options = ["--split", "test", "--data-dir", str(TOY_DATA), "--beam", "1", "--by-length", "--record"]
-    assert main(["evaluate", str(folder), *options]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if "sentences" in line]
-    assert sum(int(row.split("words")[1].split()[0]) for row in rows) == 40
-    recorded = {name: value for name, value in read_config(folder).figures.items() if BY_LENGTH in name}
-    assert len(recorded) == len(rows)
-    for row in rows:
-        words, _, rest = row.partition(" words")
-        assert recorded[f"toy.test.{BY_LENGTH}{words}"] == float(rest.split()[2])
+    assert len(values["by_length"]) == len(rows)
+    figures = read_config(folder).figures
+    expected = {f"toy.test.{BY_LENGTH}{words}": bleu for words, _, bleu in values["by_length"]}
+    expected["toy.test.bleu"] = values["bleu"]
+    assert {name: figures[name] for name in expected} == pytest.approx(expected, abs=0.01)
+    assert "valid_bleu" in figures
 
 
 def test_texts_can_be_given_as_arguments(

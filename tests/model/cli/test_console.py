@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoints.checkpoint import checkpoint_name
-from model.cli.console import run_in_console
-from model.cli.main import COMMANDS, main
+from model.cli.main import COMMANDS, main, run_in_console
 from model.files import CheckpointError, replace_file
 
 

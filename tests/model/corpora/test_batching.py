@@ -3,8 +3,7 @@ import random
 import pytest
 import torch
 
-from model.corpora.batch import ClassificationBatch, TranslationBatch
-from model.corpora.batching import Batches
+from model.corpora.batch import Batches, ClassificationBatch, TranslationBatch
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs, shortened
 from model.text.tokenizers import TokenizerPair, train_pair
@@ -177,6 +176,6 @@ def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokeni
 
 def test_a_share_with_three_decimals_is_the_nearest_number_in_single_precision() -> None:
     thousandths = torch.arange(1001)
-    batch = ClassificationBatch.of([([5, 3], share / 1000) for share in range(1001)])
+    batch = ClassificationBatch.of([([5, 3], (1 - share / 1000, share / 1000)) for share in range(1001)])
     expected = torch.stack([1000 - thousandths, thousandths], dim=1) / 1000
     assert torch.equal(batch.shares, expected)

@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from model.config.section import ConfigError
-from model.text.file_tokenizer import FileTokenizer, read_file_tokenizer
+from model.text.vocabulary_list import FileTokenizer, read_file_tokenizer
 
 WORDS = {"[UNK]": 0, "[PAD]": 1, "[SOS]": 2, "[EOS]": 3, "the": 4, "dog": 5, "runs": 6, ",": 7}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.text.linear import is_linear
+from model.text.bounded_tokenizer import is_linear
 
 LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 ENDS = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

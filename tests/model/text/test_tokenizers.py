@@ -13,7 +13,7 @@ from model.config.tokenizer import TokenizerConfig
 from model.corpora.corpora import read_pairs
 from model.text.byte_pair import BytePairTokenizer
 from model.text.cleaning import clean
-from model.text.tokenizers import load_pair, train_pair, train_single
+from model.text.tokenizers import load_pair, train_pair
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 from model.text.words import WordTokenizer
 from tests.conftest import TOY_DATA
@@ -206,7 +206,7 @@ def test_a_language_without_rules_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
         train_pair(config, PAIRS[:2])
     with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
-        train_single(TokenizerConfig(kind="words", source_language="klingon"), ["a"])
+        train_pair(TokenizerConfig(kind="words", source_language="klingon"), [("a",)])
     (tmp_path / "tokenizer.json").write_text(WORDS.to_json().replace('"en"', '"klingon"'))
     with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
         load_pair(TokenizerConfig(kind="words", source_language="klingon"), tmp_path)

@@ -16,8 +16,7 @@ from model.cli.main import main
 from model.config.section import ConfigError
 from model.network.device import pick_device
 from model.text.vocab import UNK_ID
-from model.training import tasks
-from model.training.run_state import Progress, average_epochs, load_state, save_epoch, save_state
+from model.training.run_folder import Progress, average_epochs, load_state, save_epoch, save_state
 from model.training.schedule import cooled_down, inverse_square_root
 from model.training.train import train
 from tests.conftest import PATIENCE, TOY_DATA, toy_recipe, toy_toml
@@ -157,26 +156,6 @@ def test_resuming_restores_the_fp16_loss_scale_and_the_random_state(tmp_path: Pa
     found = torch.rand(5)
     torch.manual_seed(9)
     assert torch.equal(found, torch.rand(5))
-
-
-def test_validation_computes_one_loss_if_there_is_no_average(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    monkeypatch.setattr(tasks, "mean_loss", lambda model, batches: calls.append(1) or 2.0)
-    monkeypatch.setattr(tasks.TranslationTask, "measure", lambda self, model, loss: {"valid_bleu": 1.0})
-    for keep, expected in ((1, 2), (2, 3)):
-        calls.clear()
-        recipe = toy_recipe("words", max_epochs=2, average_epochs=keep, batch_tokens=4000)
-        train(recipe, data_root=TOY_DATA, out=tmp_path / str(keep), device="cpu")
-        assert len(calls) == expected
-
-
-def test_bf16_learns_like_fp32(tmp_path: Path) -> None:
-    ends = []
-    for precision in ("fp32", "bf16"):
-        recipe = toy_recipe("words", max_epochs=5, precision=precision)
-        train(recipe, data_root=TOY_DATA, out=tmp_path / precision, device="cpu")
-        ends.append(float(history(tmp_path / precision)[-1]["train_loss"]))
-    assert ends[1] == pytest.approx(ends[0], rel=0.05)
 
 
 def test_averaging_is_the_mean_of_the_latest_epochs(tmp_path: Path) -> None:
