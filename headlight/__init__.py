@@ -16,10 +16,10 @@ from model import (
     ConfigError,
     ModelConfig,
     Recipe,
+    Result,
     SearchConfig,
     Trace,
     Transformer,
-    Translation,
     __version__,
     ablate_heads,
     classify,
@@ -33,6 +33,7 @@ from model import (
     translate,
     translate_lines,
 )
+from model import __getattr__ as __getattr__  # hands out names of earlier versions, with a warning
 
 __all__ = [
     "Checkpoint",
@@ -44,11 +45,11 @@ __all__ = [
     "ModelConfig",
     "OpenCheckpoint",
     "Recipe",
+    "Result",
     "SearchConfig",
     "ShownTranslation",
     "Trace",
     "Transformer",
-    "Translation",
     "__version__",
     "ablate_heads",
     "classify",

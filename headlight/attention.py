@@ -9,7 +9,7 @@ from model.cli import attention
 from model.cli.arguments import Commands
 from model.config.section import ConfigError
 from model.files import replace_file
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.text.pair import Text, texts_of
 
 __all__ = ["add_parser", "run"]
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     attention.print_shapes(translation)
 
 
-def page_of(translation: Translation, text: Text, checkpoint: Checkpoint) -> str:
+def page_of(translation: Result, text: Text, checkpoint: Checkpoint) -> str:
     from viz_app.export.report import report  # only this option needs the app's pictures
 
     first, second = texts_of(text)

@@ -22,7 +22,7 @@ from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
-from model.inference.padded_pass import Side
+from model.inference.passes import Side
 from model.inference.run import Run as ModelRun
 from model.network.residual_stream import StackName
 from tools.family_patching import patching_difference

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
+from model.inference.result import AttentionMaps, Result
 from model.inference.tokens import Token
 from model.inference.translate import greedy_text, translate
-from model.inference.translation import AttentionMaps, Translation
 
 __all__ = [
     "EXTRA_TOKENS",
@@ -77,7 +77,7 @@ def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     return open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
 
 
-def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> SnapshotResult:
+def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotResult:
     """Let a snapshot write its own translation, and force it to write the one of the trained model.
 
     Args:
@@ -101,11 +101,11 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> Snaps
     return SnapshotResult(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 
-def trained_result(trained: Translation) -> SnapshotResult:
+def trained_result(trained: Result) -> SnapshotResult:
     """The result of the trained model itself. It may be a mean of several epochs, so it is not a snapshot."""
     return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
 
 
-def loss_of(translation: Translation) -> float:
+def loss_of(translation: Result) -> float:
     """The negative log-probability, in nats per token."""
     return -translation.log_prob / len(translation.written)

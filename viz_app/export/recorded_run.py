@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from model.inference.result import Result
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from viz_app.components.encoding import Data, packed
 
 __all__ = ["heads_of", "run_data"]
 
 
-def run_data(translation: Translation, *, maps: bool = True) -> Data:
+def run_data(translation: Result, *, maps: bool = True) -> Data:
     """A translation in the form of `Translation` in `live/engine/types.d.ts`. Every number is exact.
 
     The tokens that the decoder read are the first one and those that it wrote, so only the first one is repeated.
@@ -61,6 +61,6 @@ def mask_data(mask: NDArray[np.bool_]) -> Data:
     return {"shape": mask.shape, "data": base64.b64encode(mask.astype(np.uint8).tobytes()).decode("ascii")}
 
 
-def heads_of(translation: Translation) -> Mapping[str, Sequence[int]]:
+def heads_of(translation: Result) -> Mapping[str, Sequence[int]]:
     """Kind → number of layers, heads in a layer."""
     return {kind: weights.shape[:2] for kind, weights in translation.maps.items()}

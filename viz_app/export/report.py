@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
@@ -39,12 +39,12 @@ class Changed:
     """The run of the changed model over the same text."""
 
     intervention: Intervention
-    translation: Translation  # what the changed model writes
-    rescored: Translation  # the changed model writes the translation of the unchanged model
+    translation: Result  # what the changed model writes
+    rescored: Result  # the changed model writes the translation of the unchanged model
 
 
 def report(
-    translation: Translation,
+    translation: Result,
     *,
     text: str,
     second: str = "",
@@ -107,18 +107,18 @@ def code_of(forced: Mapping[int, int]) -> str:
     return "-".join(f"{position}.{token}" for position, token in sorted(forced.items()))
 
 
-def listed(translation: Translation, text: str, name: str) -> Data:
+def listed(translation: Result, text: str, name: str) -> Data:
     """The checkpoint as a site lists it; the only text is that of the report."""
     return {"name": name, "files": None, "languages": list(translation.languages), "examples": [text], "batch": []}
 
 
-def info(translation: Translation, sizes: Sizes | None) -> Data:
+def info(translation: Result, sizes: Sizes | None) -> Data:
     """What the page knows of the model."""
     config = {size: getattr(sizes, size, None) for size in SIZES}
     return {"config": config, "languages": list(translation.languages), "heads": heads_of(translation)}
 
 
-def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) -> list[str]:
+def pages_of(translation: Result, sizes: Sizes | None, *, changed: bool) -> list[str]:
     """The pages that have something to show, by their names in a link."""
     attends, recurrent = bool(translation.maps), getattr(sizes, "architecture", "") == "recurrent"
     shown = {
@@ -131,7 +131,7 @@ def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) ->
     return [page for page, has in shown.items() if has]
 
 
-def runs_of(translation: Translation, changed: Changed | None, forced: str) -> Data:
+def runs_of(translation: Result, changed: Changed | None, forced: str) -> Data:
     """The runs by the forced words and the changes of each, as the page asks for them."""
     runs = {f"{forced} ": run_data(translation)}
     if changed:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from model.analysis.learning import SnapshotResult
 from model.config.paths import CHECKPOINTS
 from model.config.search import SearchConfig
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.searching import require_writing
 from model.inference.tokens import Candidate
-from model.inference.translation import Translation
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
 from viz_app.course.situation import Situation, run_of, search_of
@@ -73,7 +73,7 @@ def key_of(name: str) -> CheckpointKey:
     return list_one(CHECKPOINTS / name).key
 
 
-def seen(run: Translation, kind: str, query: int, guess: Candidate) -> Seen:
+def seen(run: Result, kind: str, query: int, guess: Candidate) -> Seen:
     maps = run.maps[kind]
     looked_at: NDArray[np.bool_] = np.any(maps[:, :, query] > 0, axis=(0, 1))  # (S,)
     back: FloatArray = np.diagonal(maps, offset=-1, axis1=2, axis2=3).mean(axis=-1)  # (L, H)
@@ -94,7 +94,7 @@ def result_after(situation: Situation, step: int) -> SnapshotResult:
     return found
 
 
-def nats_per_token(translation: Translation) -> float:
+def nats_per_token(translation: Result) -> float:
     return -translation.log_prob / len(translation.written)
 
 
@@ -113,7 +113,7 @@ def loss_before_training(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, loss, within=1.0, loss=loss, end=end, tokens=tokens, even=math.log(tokens))
 
 
-def agreement(result: SnapshotResult, trained: Translation) -> float:
+def agreement(result: SnapshotResult, trained: Result) -> float:
     """The best head of the cross-attention: at how many rows its largest weight is where the trained model looks."""
     goal = trained.maps["cross"].mean(axis=(0, 1)).argmax(axis=-1)  # (T,)
     return float((result.maps["cross"].argmax(axis=-1) == goal).mean(axis=-1).max())
@@ -138,7 +138,7 @@ def which_comes_first(situation: Situation, answer: Answer) -> Verdict:
     return chosen(answer, {truth}, align=align, previous=previous)
 
 
-def beam_and_greedy(situation: Situation) -> tuple[Translation, Translation]:
+def beam_and_greedy(situation: Situation) -> tuple[Result, Result]:
     beam = search_of(situation) if search_of(situation).method == "beam" else BEAM
     return result_of(situation.key, Run(text=situation.text, search=beam)), situation.usual
 

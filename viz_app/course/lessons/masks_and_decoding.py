@@ -4,7 +4,7 @@ import numpy as np
 
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import padded_batch
-from model.inference.translation import Translation
+from model.inference.result import Result
 from viz_app.content.examples import BATCHES
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
@@ -86,7 +86,7 @@ def keys_of_step(situation: Situation, answer: Answer) -> Verdict:
     return estimated(answer, keys, within=0, keys=keys, read=read, written=run.written[step - 1].text)
 
 
-def differences(one: Translation, other: Translation) -> list[float]:
+def differences(one: Result, other: Result) -> list[float]:
     """For each step, the largest difference of a weight of the decoder in two runs over the same source."""
     found = []
     for step in range(min(len(one.written), len(other.written))):

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from model.checkpoints.checkpoint import CheckpointConfig
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.translate import record_translation
-from model.inference.translation import Translation
 from viz_app.content.demonstrations import WITH_ATTENTION, WITHOUT_ATTENTION
 from viz_app.course.lesson import Answer, Values, Verdict, chosen, estimated
 from viz_app.course.lesson_file import read_lesson
@@ -179,7 +179,7 @@ def looks_back(situation: Situation, _: Answer, *, least: int) -> Verdict:
     )
 
 
-def clear_rows(run: Translation) -> list[tuple[int, int]]:
+def clear_rows(run: Result) -> list[tuple[int, int]]:
     """The rows in which one source token has most of the weight, and this token."""
     weights = np.asarray(run.maps["cross"][0, 0])  # (T, S)
     return [(row, int(one.argmax())) for row, one in enumerate(weights) if one.max() >= CLEAR]

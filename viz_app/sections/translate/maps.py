@@ -13,8 +13,8 @@ from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.components.attention_view import (
     AttentionView,
     ChosenMap,
@@ -235,7 +235,7 @@ def lines(choice: MapChoice) -> None:
     attention_lines(drawn, key="line_view")
 
 
-def bertviz(choice: MapChoice, translation: Translation, which: Literal["head", "model"]) -> None:
+def bertviz(choice: MapChoice, translation: Result, which: Literal["head", "model"]) -> None:
     """Draw the weights with BertViz. It is imported only here, because the import takes a second."""
     from viz_app.export import bertviz_frame
 
@@ -302,7 +302,7 @@ def weights_table(choice: MapChoice) -> None:
     )
 
 
-def map_pictures(choice: MapChoice, translation: Translation) -> None:
+def map_pictures(choice: MapChoice, translation: Result) -> None:
     """Draw the maps in the view that the visitor chose."""
     if choice.how == "head" or choice.how == "model":
         bertviz(choice, translation, choice.how)
@@ -346,7 +346,7 @@ def largest_weights(choice: MapChoice) -> None:
             weights_table(choice)
 
 
-def word_lines(choice: MapChoice, translation: Translation) -> None:
+def word_lines(choice: MapChoice, translation: Result) -> None:
     """Draw lines between the tokens that the model read and wrote, unless there are too many tokens.
 
     There is one chip per token. So the lines show weights of tokens, also where the map shows words or value norms.
