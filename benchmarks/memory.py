@@ -20,7 +20,7 @@ from model.corpora.batch import pad
 from model.decoding.decoder_state import SearchInput
 from model.decoding.greedy import greedy
 from model.decoding.search import finish
-from model.inference.translation import AttentionMaps, attention_maps
+from model.inference.result import AttentionMaps, attention_maps
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

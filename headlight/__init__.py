@@ -9,6 +9,7 @@ Everything in `model` is here too. The command `headlight` is in `command.py`.
 from headlight.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
 from model import *  # noqa: F403 - one list of names, in `model`
 from model import __all__ as _names
+from model import __getattr__ as __getattr__  # hands out names of earlier versions, with a warning
 from model import __version__
 
 __all__ = ["OpenCheckpoint", "ShownTranslation", "__version__", "open_checkpoint"]

@@ -10,7 +10,7 @@ from model.cli import commands
 from model.cli.main import COMMANDS
 from model.config.section import ConfigError
 from model.files import replace_file
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.text.pair import Text, texts_of
 
 __all__ = ["attention"]
@@ -30,7 +30,7 @@ HTML = {"metavar": "FILE", "help": "write all maps into one HTML file that any b
 attention = replace(COMMANDS["attention"], run=run, options={**COMMANDS["attention"].options, "--html": HTML})
 
 
-def page_of(translation: Translation, text: Text, checkpoint: Checkpoint) -> str:
+def page_of(translation: Result, text: Text, checkpoint: Checkpoint) -> str:
     from viz_app.export.report import report  # only this option needs the app's pictures
 
     first, second = texts_of(text)

@@ -27,9 +27,9 @@ from model.config.search import SearchConfig
 from model.inference.export import maps_frame
 from model.inference.findings import finding_in_run
 from model.inference.opening import open_checkpoint as open_folder
+from model.inference.result import Result
 from model.inference.searching import GREEDY
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from model.network.protocols import Sizes
 from model.text.cleaning import cleaning_note
 from model.trace import Edit
@@ -49,7 +49,7 @@ NOTES = {  # (words were forced, the model was edited) → a sentence for the pa
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTranslation(Translation):
+class ShownTranslation(Result):
     """A translation that displays itself in a notebook."""
 
     typed: str

@@ -11,6 +11,8 @@ Shapes, everywhere in this package:
 A mask is True where a query may attend. Layers and heads count from 0.
 """
 
+import warnings
+
 from model.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -24,8 +26,8 @@ from model.config.recipe import Recipe, load_recipe
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.classify import Classification, classify
+from model.inference.result import Result
 from model.inference.translate import record_translation, translate, translate_lines
-from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
 from model.trace import Trace, ablate_heads, hook_name, tracing
@@ -40,10 +42,10 @@ __all__ = [
     "ConfigError",
     "ModelConfig",
     "Recipe",
+    "Result",
     "SearchConfig",
     "Trace",
     "Transformer",
-    "Translation",
     "ablate_heads",
     "classify",
     "find_checkpoints",
@@ -56,3 +58,10 @@ __all__ = [
     "translate",
     "translate_lines",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Translation":  # its name before all tasks had the same kind of result
+        warnings.warn("Translation has the name Result now.", DeprecationWarning, stacklevel=2)
+        return Result
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,8 +14,8 @@ from model.analysis.patching import patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import load_checkpoint, load_classifier
 from model.inference.classify import classify
+from model.inference.result import Result
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
 from tests.model.analysis.follow import first_difference, follow
@@ -31,7 +31,7 @@ MARGIN = 0.01  # in probability, between the likeliest token and the next; proce
 opened = cache(lambda name: load_checkpoint(BUNDLED / name))
 
 
-def surely_differ(one: Translation, other: Translation) -> bool:
+def surely_differ(one: Result, other: Result) -> bool:
     """Whether two translations differ, and no token up to the first difference is nearly as likely as another."""
     place = first_difference(one, other)
     if place is None or one.text == other.text:
@@ -40,7 +40,7 @@ def surely_differ(one: Translation, other: Translation) -> bool:
     return all(token.candidates[0].probability - token.candidates[1].probability > MARGIN for token in tokens)
 
 
-def run(name: str, text: str, change: Intervention = AS_TRAINED) -> Translation:
+def run(name: str, text: str, change: Intervention = AS_TRAINED) -> Result:
     found = translate(opened(name), text, edits=change.edits())
     assert found.text
     return found

@@ -23,7 +23,7 @@ from model.analysis.zeroing import value_zeroing
 from model.checkpoints.tutorial_model import TutorialDecoder
 from model.config.section import ConfigError
 from model.foreign.models import ForeignModel
-from model.inference.padded_pass import Side
+from model.inference.passes import Side
 from model.inference.run import Run as ModelRun
 from model.network.residual_stream import StackName
 from tools.family_patching import patching_difference

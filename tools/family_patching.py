@@ -15,9 +15,9 @@ from transformers.masking_utils import eager_mask
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.models import ForeignModel
+from model.inference.result import Result
 from model.inference.run import Run as ModelRun
 from model.inference.run import compute
-from model.inference.translation import Translation
 from model.interventions import Head
 from tools.library_run import Run
 
@@ -77,7 +77,7 @@ def contrast_in(run: Run) -> Contrast:
     return contrast_of_candidates(run, aligned[-1], own)
 
 
-def contrast_of_candidates(run: Run, theirs: Translation, ours: Translation) -> Contrast:
+def contrast_of_candidates(run: Run, theirs: Result, ours: Result) -> Contrast:
     """The two most probable outcomes: labels, guesses for the mask, or words of the text that the model writes."""
     source, other = ([token.id for token in one.source] for one in (ours, theirs))
     outcome = ours.outcomes[min(max(PLACE, ours.prompt_length), len(ours.written) - 1) if ours.written else 0]

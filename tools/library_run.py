@@ -18,10 +18,10 @@ from model.foreign.architecture import architecture, read_library_config
 from model.foreign.open import choose_language
 from model.foreign.returned_attention import require_full_attention, weights_returned_by
 from model.inference.opening import open_checkpoint
+from model.inference.result import RecordedArrays, Result
 from model.inference.run import AnyCheckpoint, Forced, record_run
 from model.inference.run import Run as ModelRun
 from model.inference.searching import search_input
-from model.inference.translation import RecordedArrays, Translation
 from model.network.protocols import Writes
 
 __all__ = ["TEXT", "LibraryRun", "Pair", "Run", "open_pair", "run", "run_library"]
@@ -77,7 +77,7 @@ class Run:
     pair: Pair
     text: str
     asked: ModelRun
-    found: Translation  # of a classifier a `Classification`
+    found: Result  # of a classifier a `Classification`
     recording: RecordedArrays  # of all hook points
     library: LibraryRun
 

@@ -20,10 +20,10 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.searching import forced_ids
 from model.inference.translate import record_translation
-from model.inference.translation import Translation
 from model.text.encoding import Encoding
 
 __all__ = ["WHEN", "Pointer", "aligned_pairs", "link_all_pairs", "link_words"]
@@ -95,13 +95,13 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
         )
     maps = pointer_maps(translation)
     if names:
-        run = Run(text=source, forced=tuple(forced.items()))
+        run, arrays = Run(text=source, forced=tuple(forced.items())), recording.arrays()
         text = Followed(
             checkpoint=checkpoint,
             run=run,
             result=translation,
-            record=lambda: recording,
-            record_layer=lambda stack, layer: recording,
+            record=lambda: arrays,
+            record_layer=lambda stack, layer: arrays,
         )
         maps["ALTI+", -1, -1] = influence(text).source.astype(np.float32)
     rows, columns = word_per_token(written, target, pair.target), word_per_token(read, source, pair.source)
@@ -115,7 +115,7 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     }
 
 
-def pointer_maps(translation: Translation) -> dict[tuple[str, int, int], FloatArray]:
+def pointer_maps(translation: Result) -> dict[tuple[str, int, int], FloatArray]:
     """The weights (T, S) of each head, of the mean of all heads and of the rollout, by (name, layer, head)."""
     cross = translation.maps["cross"]  # (L, H, T, S)
     maps: dict[tuple[str, int, int], FloatArray] = {

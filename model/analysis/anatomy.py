@@ -1,28 +1,47 @@
 """One attention layer taken apart: every tensor between its input and its output, and each step computed again.
 
-`derive` repeats the computation step by step from the recorded queries, keys and values, so that a reader can follow
-it. It also returns the difference from the model's own tensors.
+`attend` is the only function that repeats the computation from the recorded queries, keys and values. `derive` calls it
+with one head in the precision of the recording, and the station of attention with all heads in double precision. Both
+return the difference from the model's own tensors.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from model.analysis.attention_station import attend, sharing_heads
 from model.analysis.availability import require_attention_steps, require_values
 from model.analysis.followed import Followed, largest_difference
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
-from model.inference.one_pass import record_again
+from model.inference.passes import record_again
+from model.inference.result import RecordedArrays
 from model.messages import N_
+from model.network.attention import attention_weights
+from model.network.protocols import Reads
+from model.network.scores import attention_scores
 from model.trace import IfPresent, hook_name
 
-__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "require_mixing", "value_norms"]
+__all__ = [
+    "Anatomy",
+    "AttentionValues",
+    "Derivation",
+    "Floats",
+    "Mixing",
+    "anatomy",
+    "attend",
+    "derive",
+    "layer_in",
+    "require_mixing",
+    "value_norms",
+]
 
 FloatArray = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 STAGES = ("queries", "keys", "values", "bias", "masked_scores", "weights", "head_outputs", "output")
 
 
@@ -93,9 +112,15 @@ def anatomy(text: Followed, kind: str, layer: int) -> Anatomy:
             checkpoint=checkpoint.name,
             attention=model.config.attention,
         )
+    names = tuple(IfPresent(hook_name(kind, layer, stage)) for stage in STAGES)
+    recording = record_again(model, text.result, names).arrays()
+    return layer_in(recording, model, kind, layer, recording.array(hook_name(kind, layer, "weights")))
+
+
+def layer_in(recording: RecordedArrays, model: Reads, kind: str, layer: int, weights: FloatArray) -> Anatomy:
+    """The tensors of one attention layer with these weights (H, T, S), out of a recording of its other hook points."""
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    arrays = record_again(model, text.result, tuple(map(IfPresent, names.values()))).arrays().arrays
-    recorded = {stage: arrays[name] for stage, name in names.items() if name in arrays}
+    recorded = {stage: recording.arrays[name] for stage, name in names.items() if name in recording.arrays}
     mixing, no_mixing_reason = None, ""
     try:
         found = model.mixing(kind, layer)
@@ -108,7 +133,7 @@ def anatomy(text: Followed, kind: str, layer: int) -> Anatomy:
         keys=recorded["keys"],
         values=recorded["values"],
         allowed=~np.isneginf(recorded["masked_scores"][0]),
-        weights=recorded["weights"],
+        weights=weights,
         head_outputs=recorded["head_outputs"],
         distances=recorded.get("bias"),
         scaling=model.scaling(kind, layer),
@@ -117,6 +142,79 @@ def anatomy(text: Followed, kind: str, layer: int) -> Anatomy:
         sharing=sharing_heads(recorded["keys"]),
         mixing=mixing,
         no_mixing_reason=no_mixing_reason,
+    )
+
+
+def sharing_heads(keys: Floats) -> int:
+    """How many neighbouring heads have the same keys (H, S, K), because they share them (Ainslie et al. 2023)."""
+    same = [np.array_equal(keys[0], other) for other in keys]
+    return same.index(False) if False in same else len(keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionValues:
+    """The results of the steps for one query."""
+
+    query: Floats  # (H, K)
+    products: Floats  # (H, S): the scores before the limit and the distance
+    capped: Floats  # (H, S): after the limit, before the distance
+    scores: Floats  # (H, S): with the number for the distance, divided by the temperature
+    masked: Floats  # (H, S): minus infinity where the query may not attend
+    weights: Floats  # (H, S)
+    weighted_values: Floats  # (H, S, K)
+    heads: Floats  # (H, K)
+
+
+def attend(
+    query: Floats,
+    keys: Floats,
+    values: Floats,
+    *,
+    allowed: NDArray[np.bool_],
+    scaling: float,
+    cap: float | None = None,
+    bias: Floats | None = None,
+    vector: Tensor | None = None,
+    sinks: Tensor | None = None,
+    temperature: float = 1.0,
+) -> AttentionValues:
+    """The steps of attention for one query, in the precision of the arrays.
+
+    Args:
+        query: (H, K).
+        keys: (H, S, K).
+        values: (H, S, K).
+        allowed: False where the query may not attend, (S,) or (H, S).
+        scaling: The factor of the products q·k.
+        cap: The limit of the scores, see `cap_scores`.
+        bias: What is added to the scores for the distance of query and key, (H, S).
+        vector: One v for each head, (H, K): then the scores are additive.
+        sinks: The scores of the sinks, (H,).
+        temperature: The scores and those of the sinks are divided by it; models use 1.
+    """
+    # Recorded arrays cannot be written, and PyTorch wants a copy of such an array.
+    asked, given = torch.tensor(query)[None, :, None], torch.tensor(keys)[None]  # (1, H, 1, K), (1, H, S, K)
+    added = None if bias is None else torch.tensor(bias)[:, None]  # (H, 1, S)
+
+    def scored(cap: float | None = None, bias: Tensor | None = None) -> Floats:
+        scores = attention_scores(asked, given, scaling=scaling, cap=cap, bias=bias, vector=vector)
+        found: Floats = scores[0, :, 0].numpy()
+        return found
+
+    scores = scored(cap, added) / query.dtype.type(temperature)
+    masked = np.where(allowed, scores, query.dtype.type(-np.inf))
+    divided = None if sinks is None else sinks / temperature
+    weights: Floats = attention_weights(torch.from_numpy(masked)[None, :, None], divided)[0, :, 0].numpy()
+    weighted_values = weights[:, :, None] * values
+    return AttentionValues(
+        query=query,
+        products=scored(),
+        capped=scored(cap),
+        scores=scores,
+        masked=masked,
+        weights=weights,
+        weighted_values=weighted_values,
+        heads=weighted_values.sum(axis=1),
     )
 
 

@@ -19,7 +19,6 @@ from model.analysis.followed import Followed
 from model.analysis.streams import (
     FloatArray,
     LinearMap,
-    Recorded,
     head_matrices,
     linearize,
     only_rows,
@@ -27,7 +26,7 @@ from model.analysis.streams import (
     recorded,
     walk,
 )
-from model.inference.outcomes import Outcome
+from model.inference.result import Outcome, RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
 from model.trace import hook_name
@@ -134,7 +133,7 @@ class ReadoutEnd:
     positions: FloatArray | None  # (P,), see `Contributions`
 
 
-def follow_readout(stack: Stack, recording: Recorded, last: Tensor, outcome: Outcome, rival: int) -> ReadoutEnd:
+def follow_readout(stack: Stack, recording: RecordedArrays, last: Tensor, outcome: Outcome, rival: int) -> ReadoutEnd:
     """Follow the difference of the two logits back to the last stream (P, D)."""
     norm = linearize(stack.final_norm, last)
     states = norm.whole(last)  # (P, D)
@@ -162,7 +161,7 @@ def follow_readout(stack: Stack, recording: Recorded, last: Tensor, outcome: Out
 
 
 def head_contributions(
-    model: Reads, recording: Recorded, block: Block, direction: Tensor, positions: slice
+    model: Reads, recording: RecordedArrays, block: Block, direction: Tensor, positions: slice
 ) -> tuple[FloatArray, float]:
     """The contributions of the heads of one attention block (H,), and of its biases.
 
@@ -185,7 +184,7 @@ def head_contributions(
 
 
 def embedding_contributions(
-    stack: Stack, recording: Recorded, direction: Tensor, positions: slice
+    stack: Stack, recording: RecordedArrays, direction: Tensor, positions: slice
 ) -> tuple[float, float, float]:
     """The contributions of the token vectors, of what is added to them, and of the biases after them."""
     tokens, total = (recorded(recording, name)[positions] for name in (stack.token_vectors, stack.embedding))

@@ -8,10 +8,10 @@ from itertools import islice
 
 import torch
 
-from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
+from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
 from model.inference.tokens import labelled
 from model.text.pair import Text, paired, texts_of
 
@@ -75,12 +75,7 @@ def delete_each_word(
 
     Returns:
         One deletion per word; none where the text has a single word.
-
-    Raises:
-        CheckpointError: the checkpoint does not classify.
     """
-    if not isinstance(checkpoint, ClassifierCheckpoint):
-        raise CheckpointError("{name} translates and does not classify.", name=checkpoint.name)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)

@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.streams import FloatArray, Recorded, stacks_of, stream_names
+from model.analysis.streams import FloatArray, stacks_of, stream_names
 from model.checkpoints.checkpoint import Loaded
-from model.inference.one_pass import record_again
+from model.inference.passes import record_again
+from model.inference.result import AttentionMaps, RecordedArrays, Result
 from model.inference.run import Run, compute
-from model.inference.translation import AttentionMaps, Translation
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack
 from model.trace import IfPresent, hook_name
@@ -29,9 +29,9 @@ class Followed:
 
     checkpoint: Loaded
     run: Run
-    result: Translation
-    record: Callable[[], Recorded]  # makes the `recording`, at its first use
-    record_layer: Callable[[str, int], Recorded]  # (stack, layer) → what passed all hook points of one layer
+    result: Result
+    record: Callable[[], RecordedArrays]  # makes the `recording`, at its first use
+    record_layer: Callable[[str, int], RecordedArrays]  # (stack, layer) → what passed all hook points of one layer
 
     @property
     def model(self) -> Reads:
@@ -44,7 +44,7 @@ class Followed:
         return self.result.maps
 
     @cached_property
-    def recording(self) -> Recorded:
+    def recording(self) -> RecordedArrays:
         """What passed the hook points of `run_names`.
 
         Raises:
@@ -84,7 +84,7 @@ def follow(checkpoint: Loaded, run: Run) -> Followed:
     """Run a model. What passed its hook points is recorded in a second pass, if an analysis asks for it."""
     model, result = checkpoint.model, compute(checkpoint, run)
 
-    def record(names: Sequence[str]) -> Recorded:
+    def record(names: Sequence[str]) -> RecordedArrays:
         return record_again(model, result, names, edits=run.changes.edits()).arrays()
 
     return Followed(

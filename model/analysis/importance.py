@@ -19,8 +19,7 @@ from torch import Tensor
 from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Loaded
 from model.inference.classify import log_odds_of
-from model.inference.padded_pass import encode_texts, pad_ids
-from model.inference.padding import padded_for
+from model.inference.passes import encode_texts, pad_ids, padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.interventions import Head
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies

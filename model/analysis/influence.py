@@ -17,7 +17,6 @@ from model.analysis.followed import Followed
 from model.analysis.streams import (
     FloatArray,
     Passage,
-    Recorded,
     head_matrices,
     linearize,
     pooling_map,
@@ -26,7 +25,7 @@ from model.analysis.streams import (
     walk,
 )
 from model.config.section import ConfigError
-from model.inference.translation import AttentionMaps
+from model.inference.result import AttentionMaps, RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
 from model.trace import hook_name
@@ -101,7 +100,7 @@ class Agreement:
 
 
 def encoder_shares(
-    model: Reads, maps: AttentionMaps, recording: Recorded, agreement: Agreement
+    model: Reads, maps: AttentionMaps, recording: RecordedArrays, agreement: Agreement
 ) -> tuple[FloatArray, FloatArray | None]:
     """The share of each token (column) in each last state (row), (S, S), and in the pooled vector, (S,)."""
     stack, found = model.stack("encoder"), np.eye(maps["encoder"].shape[-1])
@@ -115,7 +114,7 @@ def encoder_shares(
 
 
 def decoder_shares(
-    model: Reads, maps: AttentionMaps, recording: Recorded, encoder: FloatArray, agreement: Agreement
+    model: Reads, maps: AttentionMaps, recording: RecordedArrays, encoder: FloatArray, agreement: Agreement
 ) -> tuple[FloatArray, FloatArray]:
     """The shares of the source tokens (T, S) and of the target tokens (T, T) in each last state."""
     stack, count = model.stack("decoder"), maps["decoder"].shape[-2]
@@ -136,7 +135,7 @@ def decoder_shares(
 
 
 def decompose(
-    model: Reads, passage: Passage, maps: AttentionMaps, recording: Recorded, agreement: Agreement
+    model: Reads, passage: Passage, maps: AttentionMaps, recording: RecordedArrays, agreement: Agreement
 ) -> FloatArray:
     """The shares of the keys in one attention block with its residual connection.
 
@@ -219,7 +218,7 @@ def normalize(nearer: Tensor) -> Tensor:
     return torch.where(whole > 0, nearer / whole, even)
 
 
-def pooled_shares(stack: Stack, recording: Recorded, last: Tensor) -> FloatArray:
+def pooled_shares(stack: Stack, recording: RecordedArrays, last: Tensor) -> FloatArray:
     """The share of each state (S, D) of the last stream in the pooled vector, or in the pooled logits, (S,)."""
     states = linearize(stack.final_norm, last).whole(last)
     if stack.pooling == "late":

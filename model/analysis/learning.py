@@ -16,10 +16,10 @@ from torch import Tensor
 
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
+from model.inference.result import AttentionMaps, Result, attention_maps
 from model.inference.searching import require_writing
 from model.inference.translate import greedy_text
-from model.inference.translation import AttentionMaps, Translation, attention_maps
 from model.text.vocab import Specials
 from model.trace import IfPresent, tracing
 
@@ -88,7 +88,7 @@ def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
 
 
 @torch.inference_mode()
-def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> SnapshotResult:
+def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotResult:
     """Let a snapshot write its own translation, and force it to write the one of the trained model.
 
     One pass over the trained model's tokens gives the maps, the loss, and where the snapshot would write another one.
@@ -172,11 +172,11 @@ def greedy_by_guessing(
         choices = [*own, *choose(guess, len(own))]
 
 
-def trained_result(trained: Translation) -> SnapshotResult:
+def trained_result(trained: Result) -> SnapshotResult:
     """The result of the trained model itself. It may be a mean of several epochs, so it is not a snapshot."""
     return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
 
 
-def loss_of(translation: Translation) -> float:
+def loss_of(translation: Result) -> float:
     """The negative log-probability, in nats per token."""
     return -translation.log_prob / len(translation.written)

@@ -7,6 +7,7 @@ every step reads its whole prefix again.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,10 +17,12 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
 from model.checkpoints.checkpoint import Loaded
-from model.decoding.decoder_state import length_limit, without_padding
-from model.decoding.ruled_rows import RuledRows
+from model.decoding.decoder_state import SearchInput, without_padding
+from model.decoding.greedy import greedy
+from model.decoding.search import finish
 from model.inference.classify import probabilities_of
-from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
+from model.inference.passes import PaddedIds, Side, batch_logits, pad_ids
+from model.inference.searching import written_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.vocab import Specials, TextRules
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
@@ -344,8 +347,35 @@ def rules_after(model: Reads, specials: Specials, prompt: Sequence[int]) -> Text
     return specials.rules.for_text(prompt, given=len(prompt), limit=limit, device=model.device)
 
 
+class WithoutCache:
+    """A translator that reads its whole prefix again in each step of a search, with the methods of the translator."""
+
+    reads_ahead = False
+
+    def __init__(self, model: Writes) -> None:
+        self.model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def start_cache(self) -> "Prefix":
+        return Prefix()
+
+    def decode(
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: "Prefix", first: int = 0
+    ) -> Tensor:
+        cache.ids = torch.cat([*([] if cache.ids is None else [cache.ids]), target], dim=1)
+        return self.model.decode(cache.ids, memory, cross_mask, first=-1)
+
+
+class Prefix:
+    """What a search without a cache keeps: the tokens that were read."""
+
+    ids: Tensor | None = None  # (B, T)
+
+
 def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list[int]]:
-    """Greedy search over a padded batch without a cache: it reads the whole prefix again for each token.
+    """Greedy search over a padded batch without a cache.
 
     Args:
         model: In evaluation mode.
@@ -355,31 +385,7 @@ def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list
     Returns:
         The ids of each translation, without `</s>`.
     """
-    memory, cross_mask = model.encode(source)
-    lengths = (source != model.pad_id).sum(dim=1).tolist()
-    most = [length_limit(n, model.config.max_length, fewest=specials.fewest) for n in lengths]
-    rules = specials.rules
-    texts = zip(without_padding(source, model.pad_id), most, strict=True)
-    ruled = (
-        RuledRows([rules.for_text(ids, given=1, limit=limit, device=source.device) for ids, limit in texts])
-        if rules
-        else None
-    )
-    limits = torch.tensor(most, device=source.device)
-    banned = torch.tensor(specials.banned, dtype=torch.long, device=source.device)
-    read = torch.full_like(source[:, :1], specials.bos)
-    ended = torch.zeros_like(limits, dtype=torch.bool)
-    for length in range(1, int(limits.max()) + 1):
-        logits = model.decode(read, memory, cross_mask, first=-1)[:, 0]  # (B, V)
-        if ruled:
-            ruled.append(read[:, -1].tolist(), source.device)
-        if specials.first is not None and length == 1:
-            token = torch.full_like(limits, specials.first)
-        else:
-            scores = ruled.scores(logits, banned) if ruled else logits.index_fill(1, banned, float("-inf"))
-            token = scores.argmax(dim=-1)
-        ended |= (token == specials.eos) | (limits < length)
-        if ended.all():
-            break
-        read = torch.cat([read, token.masked_fill(ended, model.target_pad_id)[:, None]], dim=1)
-    return [[int(i) for i in row if i != model.target_pad_id] for row in read[:, 1:]]
+    again = cast(Writes, WithoutCache(model))
+    start = SearchInput(sources=without_padding(source, model.pad_id), specials=specials)
+    _, hypotheses = finish(greedy(again, start), keep_steps=False)
+    return [list(written_ids(hypothesis)) for hypothesis in hypotheses]

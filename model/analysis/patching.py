@@ -20,9 +20,9 @@ from model.analysis.availability import nothing_predicted, require_attention_ste
 from model.analysis.importance import Report, all_heads
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
-from model.inference.one_pass import pass_over
+from model.inference.passes import pass_over
+from model.inference.result import Result
 from model.inference.run import Run, compute, record_run
-from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text
@@ -65,7 +65,7 @@ class PatchingEffects:
     positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
 
-def contrast(checkpoint: Loaded, theirs: Translation, ours: Translation) -> Contrast | None:
+def contrast(checkpoint: Loaded, theirs: Result, ours: Result) -> Contrast | None:
     """Find the first outcome in which two runs differ.
 
     Args:
@@ -103,7 +103,7 @@ def contrast(checkpoint: Loaded, theirs: Translation, ours: Translation) -> Cont
         return None
     position = found[0].position or 0
 
-    def ids(run: Translation) -> Ids:
+    def ids(run: Result) -> Ids:
         # A translator reads the same prefix in both runs, a language model its own prompt first.
         read = run.read if ours.prompt_length else ours.read
         return [token.id for token in run.source], [token.id for token in read[: position + 1]]
@@ -228,7 +228,7 @@ def patch_rows(donor: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> E
     return edit
 
 
-def patch_head(checkpoint: Loaded, donor: Text, text: Text, head: Head) -> Translation:
+def patch_head(checkpoint: Loaded, donor: Text, text: Text, head: Head) -> Result:
     """Run a model over a text while one head is patched, position by position, from the run of the donor.
 
     Positions that the donor's run does not have stay unchanged.

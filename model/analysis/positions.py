@@ -9,7 +9,7 @@ from torch import nn
 
 from model.analysis.followed import Followed
 from model.checkpoints.checkpoint import Loaded
-from model.inference.one_pass import record_again
+from model.inference.passes import record_again
 from model.network.attention import MultiHeadAttention
 from model.network.own_model import OwnModel
 from model.network.positional import sinusoidal_table

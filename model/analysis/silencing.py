@@ -19,10 +19,9 @@ from model.analysis.followed import Followed
 from model.analysis.importance import Report, all_heads, gradient_importance
 from model.decoding.decoder_state import length_limit
 from model.inference.classify import log_odds_of
-from model.inference.one_pass import pass_over
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for, pass_over
+from model.inference.result import Result
 from model.inference.run import Run, compute
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.protocols import Writes, classifies
 from model.text.pair import texts_of
@@ -106,7 +105,7 @@ class Measured:
         return logits.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1)
 
 
-def rules_of_text(model: Writes, specials: Specials, result: Translation) -> TextRules | None:
+def rules_of_text(model: Writes, specials: Specials, result: Result) -> TextRules | None:
     """The rules that the search of this text obeyed; None if the model has none."""
     if not specials.rules:
         return None

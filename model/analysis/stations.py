@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.attention_station import AttentionSite, attention_station
+from model.analysis.attention_station import attention_station
 from model.analysis.followed import Followed, largest_difference
 from model.analysis.lens import logits_of
 from model.analysis.station import (
@@ -31,7 +31,7 @@ from model.analysis.station import (
     vector_step,
 )
 from model.analysis.streams import FloatArray, linearize, pooling_map, recorded, to_double
-from model.inference.outcomes import Outcome
+from model.inference.result import Outcome
 from model.messages import N_, Message
 from model.network.layers import FeedForward
 from model.network.residual_stream import Activation, Block, Matrix, Norm, ReadoutStep, Stack
@@ -153,7 +153,7 @@ def layer_stations(text: Followed, stack: Stack, layer: int, position: int) -> I
         if block.kind is None:
             station, output = feed_forward_station(text, block, position, x)
         else:
-            station, output = attention_station(AttentionSite(text=text, block=block, position=position), x)
+            station, output = attention_station(text, block, position, x)
         yield station
         if following is None:
             after = stack.streams[layer + 1]

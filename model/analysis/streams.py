@@ -6,7 +6,6 @@ in the stream to a logit is linear. All computation is in double precision.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config.kinds import KINDS
+from model.inference.result import RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
 from model.trace import IfPresent, hook_name
@@ -23,7 +23,6 @@ __all__ = [
     "LinearMap",
     "Passage",
     "PoolingMap",
-    "Recorded",
     "head_matrices",
     "linearize",
     "only_rows",
@@ -37,14 +36,6 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 NEAR_ZERO = 1e-6  # where the slope of an activation at 0 is measured
-
-
-class Recorded(Protocol):
-    """What passed the hook points of a model while it read or wrote one text."""
-
-    def array(self, name: str) -> NDArray[np.float32]:
-        """What passed one hook point, (…, T, X), without a batch axis."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,7 +137,7 @@ class PoolingMap:
         return 0.0 if self.constant is None else float(self.constant @ direction)
 
 
-def pooling_map(stack: Stack, recording: Recorded, count: int) -> PoolingMap:
+def pooling_map(stack: Stack, recording: RecordedArrays, count: int) -> PoolingMap:
     """The pooling of a classifier over its first `count` positions.
 
     Args:
@@ -183,7 +174,7 @@ class Passage:
     after: Tensor  # (P, D)
 
 
-def walk(stack: Stack, recording: Recorded, positions: slice = slice(None)) -> Iterator[Passage]:
+def walk(stack: Stack, recording: RecordedArrays, positions: slice = slice(None)) -> Iterator[Passage]:
     """Follow the stream from the first block to the last. It is the sum of what the blocks added, as recorded."""
     stream = recorded(recording, stack.streams[0])[positions]
     for block in stack.blocks:
@@ -217,7 +208,7 @@ def stream_names(stack: Stack) -> tuple[str, ...]:
     return tuple(dict.fromkeys((stack.token_vectors, stack.embedding, *stack.streams, *added, *pooling, *heads)))
 
 
-def recorded(recording: Recorded, name: str) -> Tensor:
+def recorded(recording: RecordedArrays, name: str) -> Tensor:
     """What passed a hook point, in double precision."""
     return torch.from_numpy(recording.array(name).astype(np.float64))
 

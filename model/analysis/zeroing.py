@@ -19,7 +19,7 @@ from model.analysis.availability import require_attention_steps
 from model.analysis.followed import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.inference.one_pass import pass_over
+from model.inference.passes import pass_over
 from model.messages import Message
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack
@@ -47,9 +47,8 @@ class Zeroing:
     @property
     def shares(self) -> FloatArray:
         """The share of the source tokens in all distances, (L, T); 0.5 where nothing moves."""
-        source, target = self.source.sum(axis=-1), self.target.sum(axis=-1)
-        whole = source + target
-        return np.where(whole > 0, source / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
+        source = self.source.sum(axis=-1)
+        return share_of(source, source + self.target.sum(axis=-1))
 
     def given(self, prompt_length: int = 0) -> FloatArray:
         """The share of what the model was given, (L, T): of the source, or of the prompt of a language model.
@@ -59,8 +58,12 @@ class Zeroing:
         """
         if self.source.size:
             return self.shares
-        given, whole = self.target[..., : prompt_length + 1].sum(axis=-1), self.target.sum(axis=-1)
-        return np.where(whole > 0, given / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
+        return share_of(self.target[..., : prompt_length + 1].sum(axis=-1), self.target.sum(axis=-1))
+
+
+def share_of(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """A part of a distance divided by the whole, in single precision; 0.5 where nothing moves."""
+    return np.divide(part, whole, out=np.full_like(whole, 0.5), where=whole > 0)
 
 
 class LastLayerReached(Exception):  # noqa: N818 - not an error

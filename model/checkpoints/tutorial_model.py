@@ -15,6 +15,7 @@ from model.checkpoints.saved_positions import Positions
 from model.config.foreign import ForeignSizes, longest_text
 from model.config.model import DecoderSizes, LayersConfig, ModelConfig
 from model.network.cache import DecoderCache
+from model.network.description import describe_stack, matrix_of
 from model.network.layers import EncoderLayer
 from model.network.masks import causal_mask, padding_mask
 from model.network.norms import SampleNorm
@@ -29,7 +30,6 @@ from model.network.positional import (
 )
 from model.network.protocols import Cache, Padding
 from model.network.residual_stream import Stack
-from model.network.stack_description import describe_stack, matrix_of
 from model.network.transformer import Embedding, Transformer
 from model.trace import HookPoint, name_hook_points
 

@@ -32,9 +32,9 @@ from model.inference.continuation import with_continuation
 from model.inference.export import FORMATS, facts_of
 from model.inference.findings import finding_in_run
 from model.inference.opening import read_any_config
+from model.inference.result import Result
 from model.inference.searching import with_model_settings
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from model.text.pair import Text, paired
 
 __all__ = [
@@ -112,7 +112,7 @@ def maps_file(args: argparse.Namespace) -> Path:
     return out
 
 
-def run_model(args: argparse.Namespace) -> tuple[Checkpoint, Text, Translation]:
+def run_model(args: argparse.Namespace) -> tuple[Checkpoint, Text, Result]:
     search = search_settings(args, usual_beam=1)
     checkpoint = with_continuation(translator_of(args), new_tokens=args.new_tokens, chat=args.chat)
     note_cleaning(checkpoint, [args.sentence])
@@ -123,12 +123,12 @@ def run_model(args: argparse.Namespace) -> tuple[Checkpoint, Text, Translation]:
     return checkpoint, text, translation
 
 
-def write_maps(out: Path, checkpoint: Checkpoint, text: Text, translation: Translation) -> None:
+def write_maps(out: Path, checkpoint: Checkpoint, text: Text, translation: Result) -> None:
     facts = {"checkpoint": checkpoint.name, **facts_of(text), "translation": translation.text}
     replace_file(out, FORMATS[out.suffix[1:]](translation, facts))
 
 
-def print_shapes(translation: Translation) -> None:
+def print_shapes(translation: Result) -> None:
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")

@@ -30,7 +30,7 @@ from model.inference.classify import classify_lines
 from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_confidence
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
-from model.network.translator import Translator
+from model.network.own_model import Translator
 
 __all__ = ["run_evaluate"]
 

@@ -11,7 +11,7 @@ from model.messages import N_
 
 __all__ = ["KINDS", "Kind", "WithKinds"]
 
-Tokens = Literal["source", "read", "written"]  # see `Translation`
+Tokens = Literal["source", "read", "written"]  # see `Result`
 
 
 @dataclass(frozen=True, kw_only=True)

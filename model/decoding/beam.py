@@ -1,12 +1,12 @@
 """Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from model.config.search import EarlyStopping, SearchConfig
+from model.config.search import SearchConfig
 from model.decoding.decoder_state import DecoderState, SearchInput
 from model.decoding.search import Branch, Fate, Hypothesis, Search, Step
 from model.network.protocols import Writes
@@ -30,7 +30,6 @@ def beam(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
         For each sentence, the hypothesis with the best score. It has ended, or the limit has cut it.
     """
     decoder, size = DecoderState(model, start, normalized=True), search.beam_size
-    stopping = Stopping(early=search.early_stopping, size=size, length_penalty=search.length_penalty)
     done: list[list[Hypothesis]] = [[] for _ in start.sources]
     # Sentence → its hypotheses that still grow. The rows of the next pass follow this order.
     growing = {sentence: [decoder.empty] for sentence in range(len(done))}
@@ -46,7 +45,7 @@ def beam(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
             fates = decide_fates(compared, size=size, limit=decoder.limits[sentence])
             done[sentence] += [h for h, fate in zip(compared, fates, strict=True) if fate in ("ended", "cut")]
             going = [h for h, fate in zip(compared, fates, strict=True) if fate == "kept"]
-            if going and stopping.stops(going[0], done[sentence], limit=decoder.limits[sentence]):
+            if going and stops(search, going[0], done[sentence], limit=decoder.limits[sentence]):
                 going, fates = [], ["pruned" if fate == "kept" else fate for fate in fates]
             kept[sentence] = going
             branches += [make_branch(sentence, h, fate) for h, fate in zip(compared, fates, strict=True)]
@@ -58,27 +57,21 @@ def beam(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
     return [max(ended, key=lambda h: h.score(search.length_penalty)) for ended in done]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stopping:
-    """When the search for one sentence stops, although some hypotheses could go on."""
+def stops(search: SearchConfig, best: Hypothesis, done: Sequence[Hypothesis], *, limit: int) -> bool:
+    """Whether the search for one sentence stops, although some hypotheses could go on.
 
-    early: EarlyStopping
-    size: int
-    length_penalty: float
-
-    def stops(self, best: Hypothesis, done: Sequence[Hypothesis], *, limit: int) -> bool:
-        """Whether to stop.
-
-        Args:
-            best: The best hypothesis that goes on.
-            done: Those that have ended.
-            limit: The most tokens, with a prompt.
-        """
-        if len(done) < self.size or self.early == "always":
-            return len(done) >= self.size
-        length = limit if self.early == "never" and self.length_penalty > 0 else len(best.ids)
-        possible = best.total / max(length - best.prompt_length, 1) ** self.length_penalty
-        return possible <= sorted((h.score(self.length_penalty) for h in done), reverse=True)[self.size - 1]
+    Args:
+        search: The settings.
+        best: The best hypothesis that goes on.
+        done: Those that have ended.
+        limit: The most tokens, with a prompt.
+    """
+    size, penalty = search.beam_size, search.length_penalty
+    if len(done) < size or search.early_stopping == "always":
+        return len(done) >= size
+    length = limit if search.early_stopping == "never" and penalty > 0 else len(best.ids)
+    possible = best.total / max(length - best.prompt_length, 1) ** penalty
+    return possible <= sorted((h.score(penalty) for h in done), reverse=True)[size - 1]
 
 
 def continuations(

@@ -1,17 +1,17 @@
 """The decoder with the state that every search moves forward: key/value cache, forced tokens, banned tokens, limits."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, groupby, takewhile
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from model.decoding.ruled_rows import RuledRows
+from model.config.section import ConfigError
 from model.decoding.search import Hypothesis, Step
 from model.network.protocols import Writes
-from model.text.vocab import OURS, Specials
+from model.text.vocab import OURS, Specials, TextRules
 
 __all__ = ["NOTHING_FORCED", "DecoderState", "SearchInput", "forced_prefix", "length_limit", "without_padding"]
 
@@ -28,6 +28,49 @@ class SearchInput:
     limit: int | None = None  # the most tokens to write; by default `length_limit`. Forced ones are written beyond it
     prompt_length: int = 0  # how many of the first forced tokens are a prompt; see `Hypothesis.log_prob`
     dropped: int = 0  # tokens of the text that did not fit into the model's positions
+
+
+class RuledRows:
+    """What each row of a search has written, and the rules of a model that it obeys: those for its own source."""
+
+    def __init__(self, rules: Sequence[TextRules]) -> None:
+        """Start with one row for each source.
+
+        Args:
+            rules: Of each source.
+        """
+        self.rules = rules
+        self.sources = list(range(len(rules)))  # the source of each row
+        self.written = torch.empty(len(rules), 0, dtype=torch.long)  # (R, T)
+
+    def append(self, tokens: Sequence[int], device: torch.device) -> None:
+        """Add the token that each row reads next."""
+        newest = torch.tensor(tokens, device=device)[:, None]
+        self.written = torch.cat([self.written.to(device), newest], dim=1)
+
+    def select(self, rows: Sequence[int], index: Tensor) -> None:
+        """Take these rows for the next pass; `index` is the same as a tensor."""
+        self.sources = [self.sources[row] for row in rows]
+        self.written = self.written[index]
+
+    def scores(self, scores: Tensor, banned: Tensor) -> Tensor:
+        """The scores (R, V) after the rules, and without the banned tokens.
+
+        Raises:
+            ConfigError: no token is left.
+        """
+        parts, first = [], 0
+        for source, rows in groupby(self.sources):  # the rows of a source are neighbours
+            part = slice(first, first + len(list(rows)))
+            parts.append(self.rules[source](self.written[part], scores[part]))
+            first = part.stop
+        changed = torch.cat(parts).index_fill(1, banned, float("-inf"))
+        if bool((changed.amax(dim=1) == float("-inf")).any()):
+            raise ConfigError(
+                "The generation settings of this model allow no token after {n} tokens. Change generation_config.json.",
+                n=self.written.size(1),
+            )
+        return changed
 
 
 class DecoderState:
@@ -150,7 +193,7 @@ def forced_prefix(model: Writes, start: SearchInput) -> list[int]:
     """The forced tokens from the first position up to the first gap, for a model that can read them in one pass."""
     if not model.reads_ahead or start.specials.first is not None:
         return []
-    positions = itertools.takewhile(start.forced.__contains__, itertools.count())
+    positions = takewhile(start.forced.__contains__, count())
     return [start.forced[position] for position in positions]
 
 

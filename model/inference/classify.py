@@ -13,10 +13,9 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.checkpoints.languages import tag
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
-from model.inference.outcomes import Outcome
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
+from model.inference.result import Outcome, Recording, Result, attention_maps, attention_masks
 from model.inference.tokens import Candidate, Token, parts_of
-from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Classifies
 from model.text.pair import Text, paired, texts_of
 from model.text.tokenizers import TokenizerPair
@@ -35,7 +34,7 @@ FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(Translation):
+class Classification(Result):
     """The class of a text: a result that has a source and writes nothing. `text` is the most probable label."""
 
     probabilities: Mapping[str, float]  # label → probability; they sum to 1 unless `several_labels`
@@ -118,34 +117,18 @@ def classify(
 
 @torch.inference_mode()
 def record_classification(
-    checkpoint: ClassifierCheckpoint,
-    text: Text,
-    *,
-    record: Sequence[str] = (),
-    edits: Mapping[str, Edit] | None = None,
+    checkpoint: ClassifierCheckpoint, text: Text, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
 ) -> tuple[Classification, Recording]:
-    """As `classify`, and record other hook points too.
-
-    Args:
-        checkpoint: A loaded classifier; never changed.
-        text: Any text, which may be empty, or a pair of texts.
-        record: Patterns for the names of hook points to record, in addition to the weights and masks.
-        edits: See `tracing`.
-
-    Returns:
-        The class with the attention maps, and what passed the other hook points.
-    """
+    """As `classify`, with its arguments, and record other hook points too; see `record_translation`."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
     specials = checkpoint.tokenizers.specials
     encoding = checkpoint.tokenizers.encode(text, model.config.max_length)
-    encoded = encoding.ids
-    ids = shortened(encoded, model.config.max_length, specials)
+    ids = shortened(encoding.ids, model.config.max_length, specials)
     with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
     parts = parts_of(checkpoint.tokenizers, encoding, len(ids))
     rows = zip(ids, tokenizer.tokens(ids), tokenizer.words(ids), parts, strict=True)
-    pooling = pooled(model.config.pooling, trace, len(ids))
     classification = Classification(
         text=max(by_label, key=lambda label: by_label[label]),
         source=tuple(
@@ -162,11 +145,11 @@ def record_classification(
         logits=logits.float().cpu().numpy(),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
-        pooling=pooling,
-        dropped=encoding.dropped + len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
+        pooling=pooled(model.config.pooling, trace, len(ids)),
+        dropped=encoding.dropped + len(encoding.ids) - (len(ids) - len(specials.before) - len(specials.after)),
         unread=unread_share(encoding, "".join(texts_of(text)), unknown=specials.unknown),
     )
-    return classification, Recording(trace=trace, rows=(0,))
+    return classification, Recording(trace=trace)
 
 
 def probabilities_of(model: Classifies, logits: Tensor) -> Tensor:

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from model.checkpoints.checkpoint import Checkpoint
+from model.inference.result import Result
 from model.inference.searching import GREEDY, best_hypotheses
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from model.text.encoding import Encoding
 
 __all__ = [
@@ -54,7 +54,7 @@ def usual_confidence(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     return float(np.exp(np.percentile(means, LOW_PERCENTILE)))
 
 
-def low_confidence(checkpoint: Checkpoint, text: str, translation: Translation) -> LowConfidence:
+def low_confidence(checkpoint: Checkpoint, text: str, translation: Result) -> LowConfidence:
     """The first reason why a translation may be poor, or "".
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.text.pair import Text, texts_of
 
 __all__ = ["FORMATS", "count_weights", "facts_of", "maps_csv", "maps_frame", "maps_json", "maps_npz"]
@@ -27,7 +27,7 @@ def facts_of(text: Text) -> dict[str, str]:
     return {"sentence": first, **({"second": second} if second else {})}
 
 
-def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
+def maps_npz(translation: Result, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write a compressed NumPy archive.
 
     It holds the arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T) and `cross` (L, H, T, S) that the model has, the
@@ -46,7 +46,7 @@ def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[byt
     yield file.getvalue()
 
 
-def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
+def maps_json(translation: Result, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write JSON with the names of `maps_npz`.
 
     Arrays are nested lists. Each weight has the digits that identify it in single precision. A weight that is not a
@@ -66,7 +66,7 @@ def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[by
     yield b"}\n"
 
 
-def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
+def maps_csv(translation: Result, facts: Mapping[str, str]) -> Iterator[bytes]:
     """Write CSV with one row per weight. Positions, layers and heads count from 1. NaN is not a number.
 
     Queries and keys are tokens; those of a pair of texts begin with "A: " or "B: ". A token that a spreadsheet would
@@ -87,21 +87,21 @@ def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[byt
         yield table.to_csv(index=False, header=False, na_rep="NaN").encode()
 
 
-Writer = Callable[[Translation, Mapping[str, str]], Iterator[bytes]]
+Writer = Callable[[Result, Mapping[str, str]], Iterator[bytes]]
 FORMATS: Mapping[str, Writer] = {"npz": maps_npz, "csv": maps_csv, "json": maps_json}
 
 
-def maps_frame(translation: Translation) -> pd.DataFrame:
+def maps_frame(translation: Result) -> pd.DataFrame:
     """The table of `maps_csv` in memory, without facts and with unchanged tokens."""
     return pd.concat(_tables(translation), ignore_index=True)
 
 
-def count_weights(translation: Translation) -> int:
+def count_weights(translation: Result) -> int:
     """How many weights all maps have: the rows of `maps_csv` without its heading."""
     return sum(maps.size for maps in translation.maps.values())
 
 
-def _tokens(translation: Translation) -> dict[str, list[str]]:
+def _tokens(translation: Result) -> dict[str, list[str]]:
     """The texts of the tokens on each axis, and their parts of a pair."""
     rows = {"source": translation.source, "read": translation.read, "written": translation.written}
     parts = [token.part for token in translation.source]
@@ -120,7 +120,7 @@ def _plain_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _tables(translation: Translation, *, write_token: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
+def _tables(translation: Result, *, write_token: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
     for name, maps in translation.maps.items():
         queries, keys = (
             np.array([write_token(token.label) for token in tokens], dtype=np.str_)

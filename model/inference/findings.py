@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor, nn
 
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.messages import Message
 from model.trace import Trace
 
@@ -43,7 +43,7 @@ def has_no_number(tensor: Tensor) -> bool:
     return tensor.is_floating_point() and bool((tensor.isnan() | tensor.isposinf()).any())
 
 
-def finding_in_run(translation: Translation) -> Message | None:
+def finding_in_run(translation: Result) -> Message | None:
     """How many attention weights of a run are not finite; None if all are."""
     counts = [maps.size - np.count_nonzero(np.isfinite(maps)) for maps in translation.maps.values()]
     if not any(counts):

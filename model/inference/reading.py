@@ -9,10 +9,10 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.section import ConfigError
 from model.decoding.search import Step
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
+from model.inference.result import Recording, Result, attention_maps, attention_masks
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
-from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import PredictsMasked
 from model.text.pair import Text
 from model.trace import ATTENTION, Edit, tracing
@@ -23,18 +23,12 @@ __all__ = ["record_reading"]
 @torch.inference_mode()
 def record_reading(
     checkpoint: Checkpoint, text: Text, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
-) -> tuple[Translation, Recording]:
-    """Read one text, and keep the attention maps of the pass.
-
-    Args:
-        checkpoint: Of an encoder-only model; never changed.
-        text: Any text, which may be empty, or a pair of texts.
-        record: Patterns for the names of hook points to record, in addition to the weights and masks.
-        edits: See `tracing`.
+) -> tuple[Result, Recording]:
+    """As `record_translation`, for an encoder-only model.
 
     Returns:
-        A translation that has only a source. Each masked token has candidates, and `text` has the best one in its
-        place; and what passed the other hook points.
+        A result that has only a source. Each masked token has candidates, and `text` has the best one in its place; and
+        what passed the other hook points.
     """
     reader, tokenizers = checkpoint.model, checkpoint.tokenizers
     if not isinstance(reader, PredictsMasked):
@@ -55,7 +49,7 @@ def record_reading(
         filled[position] = tokens[position].candidates[0].id
     second = len(tokenizers.specials.before) + encoding.second_start if encoding.second_start else 0
     texts = filter(None, (filled[:second], filled[second:]))
-    translation = Translation(
+    translation = Result(
         text=" / ".join(map(tokenizers.source.decode, texts)) if filled != ids else "",
         source=tuple(tokens),
         read=(),
@@ -66,7 +60,7 @@ def record_reading(
         dropped=dropped,
         languages=(tag(checkpoint.config.tokenizer.source_language),) * 2,
     )
-    return translation, Recording(trace=trace, rows=(0,))
+    return translation, Recording(trace=trace)
 
 
 def with_best_probability(token: Token) -> Token:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, Loaded
 from model.config.search import SearchConfig
 from model.inference.classify import record_classification
+from model.inference.result import Recording, Result
 from model.inference.searching import GREEDY
 from model.inference.translate import record_translation
-from model.inference.translation import Recording, Translation
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from model.trace import Edit
@@ -89,7 +89,7 @@ def record_run(
     record: Sequence[str] = (),
     edits: Mapping[str, Edit] | None = None,
     report: Callable[[int, int], object] = lambda done, tokens: None,
-) -> tuple[Translation, Recording]:
+) -> tuple[Result, Recording]:
     """Translate, continue, read or classify a text, and record hook points.
 
     Args:
@@ -126,6 +126,6 @@ def compute(
     *,
     edits: Mapping[str, Edit] | None = None,
     report: Callable[[int, int], object] = lambda done, tokens: None,
-) -> Translation:
+) -> Result:
     """As `record_run`, without a recording."""
     return record_run(checkpoint, run, edits=edits, report=report)[0]

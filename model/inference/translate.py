@@ -10,6 +10,7 @@ from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED, SearchInput, forced_prefix, length_limit
 from model.decoding.search import Hypothesis, Search, finish
 from model.inference.reading import record_reading
+from model.inference.result import Recording, Result, attention_maps, attention_masks
 from model.inference.searching import (
     GREEDY,
     best_hypotheses,
@@ -18,7 +19,6 @@ from model.inference.searching import (
     written_ids,
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
-from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
@@ -69,7 +69,7 @@ def translate(
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
     report: Report = lambda done, tokens: None,
-) -> Translation:
+) -> Result:
     """Translate one text, and keep the attention maps of the passes that wrote the translation.
 
     Args:
@@ -141,18 +141,10 @@ def record_translation(
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
     report: Report = lambda done, tokens: None,
-) -> tuple[Translation, Recording]:
-    """As `translate`, and record other hook points too.
+) -> tuple[Result, Recording]:
+    """As `translate`, with its arguments, and record other hook points too.
 
-    Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text; it may be empty.
-        second: See `translate`.
-        record: Patterns for the names of hook points to record, in addition to the weights and masks.
-        search: Greedy search, beam search or sampling, with its settings.
-        forced: Position → target id that is written there, whatever its probability.
-        edits: See `tracing`.
-        report: See `translate`.
+    The patterns in `record` name hook points to record, in addition to the weights and masks.
 
     Returns:
         The translation, and what passed the other hook points.
@@ -171,7 +163,7 @@ def record_translation(
     rows = row_per_pass(model, start, hypothesis)
     source = source_tokens(tokenizers, tokenizers.source.encode(text), start.sources[0])
     continues = model.task == "continuation"
-    translation = Translation(
+    translation = Result(
         text=decode_hypothesis(model, tokenizers, start, hypothesis),
         source=() if continues else source,
         read=(source[0] if continues and source else mark(tokenizers.target, start.specials.bos), *written[:-1]),

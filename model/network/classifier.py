@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from model.config.model import ClassifierConfig
 from model.network.attention import MultiHeadAttention
+from model.network.description import describe_stack, matrix_of
 from model.network.dropout import Dropout
+from model.network.initial_weights import initialize
 from model.network.masks import padding_mask
 from model.network.own_model import OwnModel
 from model.network.residual_stream import AttentionPooling as PoolingParts
 from model.network.residual_stream import Stack
-from model.network.stack_description import describe_stack, matrix_of
-from model.network.transformer import Encoder, initialize
+from model.network.transformer import Encoder
 from model.trace import HookPoint, name_hook_points
 
 __all__ = ["AttentionPooling", "Classifier", "MeanPooling"]
@@ -85,14 +86,10 @@ class Classifier(OwnModel):
         """The description of the encoder and of the way from its states to the logits."""
         return describe_stack(
             "encoder",
-            self.encoder.layers,
-            self.encoder.norm,
+            self.encoder,
             pooling=self.config.pooling,
             attention_pooling=self.pooling.describe() if isinstance(self.pooling, AttentionPooling) else None,
-            readout=[matrix_of(self.output_projection)],
-            embed=self.encoder.embedding.embed,
-            embed_scale=self.encoder.embedding.scale,
-            embedding_code=self.encoder.embedding.code,
+            output=self.output_projection,
             readout_code=(Classifier.forward,),
         )
 

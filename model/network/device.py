@@ -1,10 +1,11 @@
-"""The device of a model: CPU or GPU."""
+"""Where a model computes, CPU or GPU, and in which number format."""
 
 import torch
+from torch import Tensor
 
 from model.config.section import ConfigError
 
-__all__ = ["pick_device"]
+__all__ = ["pick_device", "working_dtype"]
 
 
 def pick_device(name: str) -> torch.device:
@@ -19,3 +20,9 @@ def pick_device(name: str) -> torch.device:
     if not available.get(name):
         raise ConfigError("This machine has no {name}. Use auto or cpu.", name=name)
     return torch.device(name)
+
+
+def working_dtype(x: Tensor) -> torch.dtype:
+    """The format of autocast on the device of `x`, or without autocast the format of `x` itself."""
+    device = x.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype

@@ -6,6 +6,7 @@ has none there for the same reason (Raffel et al. 2020, section 2.1).
 """
 
 import math
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +24,7 @@ class DistanceBias(LayerPositions):
 
     @property
     def device(self) -> torch.device:
-        raise NotImplementedError
+        return next(chain(self.parameters(), self.buffers())).device
 
     def by_distance(self, distances: Tensor) -> Tensor:
         """The numbers of some distances.
@@ -54,10 +55,6 @@ class LinearBias(DistanceBias):
         super().__init__()
         self.register_buffer("slopes", alibi_slopes(num_heads), persistent=False)  # (H,)
 
-    @property
-    def device(self) -> torch.device:
-        return self.get_buffer("slopes").device
-
     def by_distance(self, distances: Tensor) -> Tensor:
         slopes = self.get_buffer("slopes").view(1, -1, *[1] * distances.dim())
         return -distances.abs() * slopes  # (1, H, …)
@@ -75,10 +72,6 @@ class BucketedBias(DistanceBias):
         super().__init__()
         self.both_sides = both_sides
         self.table = nn.Parameter(torch.randn(BUCKETS, num_heads) * d_model**-0.5)  # (N, H)
-
-    @property
-    def device(self) -> torch.device:
-        return self.table.device
 
     def by_distance(self, distances: Tensor) -> Tensor:
         found = self.table[distance_buckets(distances, both_sides=self.both_sides)]  # (…, H)

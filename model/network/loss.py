@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.network.precision import working_dtype
+from model.network.device import working_dtype
 
 __all__ = ["projected_cross_entropy"]
 

@@ -1,18 +1,20 @@
 """What the models have in common that are written in our code: translators, the classifier and decoders."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
 from model.config.foreign import ForeignSizes
-from model.config.model import AnyModelConfig
+from model.config.model import AnyModelConfig, ModelConfig, RecurrentConfig
 from model.config.section import ConfigError
-from model.network.position_description import describe_positions
+from model.network.description import describe_positions
 from model.network.position_kind import PositionKind
-from model.network.protocols import HeadMixing
+from model.network.protocols import Cache, HeadMixing
 from model.network.residual_stream import Stack, StackName
 from model.trace import hook_name
 
-__all__ = ["OwnModel"]
+__all__ = ["OwnModel", "Translator", "token_embeddings"]
 
 
 class OwnModel(nn.Module):
@@ -48,3 +50,62 @@ class OwnModel(nn.Module):
 
     def stack(self, name: str) -> Stack:
         raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")
+
+
+class Translator(OwnModel):
+    """A model of ours that `Writes`. Its logits are a matrix product, so training can use the states before it."""
+
+    config: ModelConfig | RecurrentConfig
+    output_projection: nn.Linear
+    task: Literal["translation"] = "translation"
+    reads_ahead = False
+
+    def start_cache(self) -> Cache:
+        raise NotImplementedError
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """See `Writes.encode`."""
+        raise NotImplementedError
+
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        cross_mask: Tensor | None,
+        *,
+        cache: Cache | None = None,
+        first: int = 0,
+    ) -> Tensor:
+        """See `Writes.decode`."""
+        return self.project(self.target_states(target, memory, cross_mask, cache=cache)[:, first:])
+
+    def target_states(
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: Cache | None = None
+    ) -> Tensor:
+        """Compute the decoder's states, the input of `project`. The arguments are those of `decode`.
+
+        Returns:
+            (B, T, D)
+        """
+        raise NotImplementedError
+
+    def project(self, states: Tensor) -> Tensor:
+        """From states (…, D) to logits over the target vocabulary (…, V)."""
+        raise NotImplementedError
+
+    def position_table(self) -> Tensor | None:
+        return None
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""
+        return self.decode(target, *self.encode(source))
+
+
+def token_embeddings(
+    config: ModelConfig | RecurrentConfig, pad_id: int, target_pad_id: int
+) -> tuple[nn.Embedding, nn.Embedding]:
+    """The embeddings of the source and of the target: the same matrix if all embeddings are tied."""
+    target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=target_pad_id)
+    if config.tie_embeddings == "all":
+        return target, target
+    return nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id), target

@@ -14,11 +14,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from model.config.model import RecurrentConfig
 from model.network.attention import attention_weights, mask_scores
 from model.network.dropout import Dropout
-from model.network.embeddings import initialize_embeddings, token_embeddings
+from model.network.initial_weights import initialize_embeddings
 from model.network.masks import padding_mask
+from model.network.own_model import Translator, token_embeddings
 from model.network.protocols import Cache
 from model.network.scores import attention_scores
-from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
 __all__ = ["RecurrentCache", "RecurrentTranslator"]

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from model.config.model import LayersConfig, ModelConfig
 from model.network.cache import DecoderCache
+from model.network.description import describe_stack
+from model.network.device import working_dtype
 from model.network.dropout import Dropout
-from model.network.embeddings import initialize_embeddings, token_embeddings
+from model.network.initial_weights import initialize
 from model.network.layers import DecoderLayer, EncoderLayer, make_layer_positions
 from model.network.masks import causal_mask, decoder_mask, padding_mask
-from model.network.neighbour_heads import attend_to_neighbours
+from model.network.own_model import Translator, token_embeddings
 from model.network.positional import (
     FixedPositions,
     LearnedPositions,
@@ -22,14 +24,11 @@ from model.network.positional import (
     RotaryPositions,
     SinusoidalPositions,
 )
-from model.network.precision import working_dtype
 from model.network.protocols import Cache
 from model.network.residual_stream import Code, Stack
-from model.network.stack_description import describe_stack, matrix_of
-from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
-__all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
+__all__ = ["Decoder", "Embedding", "Encoder", "Transformer"]
 
 
 def make_positions(config: LayersConfig) -> PositionalEncoding | None:
@@ -69,21 +68,6 @@ class Embedding(nn.Module):
         x = self.sum(vectors if self.positions is None else self.positions(vectors, offset=offset))
         # With autocast the residual stream has 16 bits too: a small model spends most of its time on moving it.
         return self.dropout(x.to(working_dtype(x)))
-
-
-@torch.no_grad()
-def initialize(model: nn.Module, config: LayersConfig) -> None:
-    """Xavier-uniform matrices, zero biases, scaled embeddings, and heads that begin at their neighbours if rotary."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    for module in model.modules():
-        # A decoder cannot attend to the next token, and heads that share keys need them for words.
-        if isinstance(module, EncoderLayer) and config.num_kv_heads in (0, config.num_heads):
-            attend_to_neighbours(module.self_attention)
-    initialize_embeddings(model, d_model=config.d_model)
 
 
 class Encoder(nn.Module):
@@ -197,25 +181,9 @@ class Transformer(Translator):
 
     def stack(self, name: str) -> Stack:
         if name == "encoder":
-            embedding = self.encoder.embedding
-            return describe_stack(
-                "encoder",
-                self.encoder.layers,
-                self.encoder.norm,
-                embed=embedding.embed,
-                embed_scale=embedding.scale,
-                embedding_code=embedding.code,
-            )
-        embedding = self.decoder.embedding
+            return describe_stack("encoder", self.encoder)
         return describe_stack(
-            "decoder",
-            self.decoder.layers,
-            self.decoder.norm,
-            readout=[matrix_of(self.output_projection)],
-            embed=embedding.embed,
-            embed_scale=embedding.scale,
-            embedding_code=embedding.code,
-            readout_code=(Transformer.project,),
+            "decoder", self.decoder, output=self.output_projection, readout_code=(Transformer.project,)
         )
 
     def project(self, states: Tensor) -> Tensor:

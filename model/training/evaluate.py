@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from model.corpora.batch import TranslationBatch
-from model.network.translator import Translator
+from model.network.own_model import Translator
 
 __all__ = ["accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
 

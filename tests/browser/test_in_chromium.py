@@ -14,8 +14,8 @@ from plotly.colors import get_colorscale, hex_to_rgb
 from model.checkpoints.checkpoint import load_checkpoint
 from model.config.kinds import KINDS
 from model.inference.export import maps_csv
+from model.inference.result import Result
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from tests.browser.accessibility import check
 from tests.browser.conftest import cell, settle, tile
 from tests.conftest import BUNDLED
@@ -45,7 +45,7 @@ LISTEN = """() => {
 }"""
 
 
-def expected_translation(text: str, name: str = DEFAULT_CHECKPOINT) -> Translation:
+def expected_translation(text: str, name: str = DEFAULT_CHECKPOINT) -> Result:
     return translate(load_checkpoint(BUNDLED / name), text)
 
 

@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.opening import open_checkpoint
+from model.inference.result import Result
 from model.inference.run import Run, compute
 from model.inference.tokens import Token
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from model.interventions import Intervention
 from tests.browser.accessibility import check
 from tests.browser.conftest import settle
@@ -137,11 +137,11 @@ def test_a_report_needs_no_engine_for_its_model(
     home.end()
 
 
-def continuation(maps: np.ndarray, masks: np.ndarray) -> Translation:
+def continuation(maps: np.ndarray, masks: np.ndarray) -> Result:
     """A language model with windows that has read two words and written four."""
     words = [f"w{i}" for i in range(7)]
     tokens = [Token(text=word, id=i, word=i, probability=0.5, entropy=1.0) for i, word in enumerate(words)]
-    return Translation(
+    return Result(
         text="w3 w4 w5 w6",
         source=(),
         read=tuple(tokens[:6]),
@@ -209,9 +209,7 @@ def test_a_map_of_a_long_text_answers_the_pointer_within_one_frame(chromium: Bro
         tuple(Token(text=f"{name}{i}", id=i, word=i, probability=0.5, entropy=1.0) for i in range(count))
         for name, count in (("k", 94), ("q", 44))
     )
-    long = Translation(
-        text="", source=source, read=written, written=written, maps={"cross": maps}, finished=True, dropped=0
-    )
+    long = Result(text="", source=source, read=written, written=written, maps={"cross": maps}, finished=True, dropped=0)
     file = tmp_path / "map.html"
     file.write_text(report(long, text="", name="", made=date(2026, 1, 1)), encoding="utf-8")
     page = chromium.new_page()

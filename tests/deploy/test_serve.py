@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy import serve
 from deploy.serve import TEMPLATE, configuration
-from tests.live.hosts import serve
 from viz_app.server import resources
 
 TWO = ["127.0.0.1:9001", "10.0.0.2:9002"]

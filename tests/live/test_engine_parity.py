@@ -16,9 +16,9 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, load_class
 from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.inference.classify import record_classification
+from model.inference.result import Recording, Result
 from model.inference.searching import search_input, start_search
 from model.inference.translate import record_translation
-from model.inference.translation import Recording, Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.trace import Edit, hook_name
 from tests.conftest import BUNDLED
@@ -57,14 +57,14 @@ def assert_same(name: str, ours: NDArray[np.float32], theirs: NDArray[np.float32
     np.testing.assert_allclose(theirs[finite], ours[finite], rtol=0, atol=TOLERANCE * largest, err_msg=name)
 
 
-def all_arrays(translation: Translation, recording: Recording) -> Iterator[tuple[str, NDArray[np.float32]]]:
+def all_arrays(translation: Result, recording: Recording) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Every recorded tensor of a run in Python, with its maps."""
     yield from recording.arrays().arrays.items()
     for kind, maps in translation.maps.items():
         yield from ((hook_name(kind, layer, "weights"), layer_maps) for layer, layer_maps in enumerate(maps))
 
 
-def assert_same_run(translation: Translation, recording: Recording, found: Mapping[str, Any]) -> None:
+def assert_same_run(translation: Result, recording: Recording, found: Mapping[str, Any]) -> None:
     """The same tokens with the same probabilities, and the same numbers at the same hook points."""
     assert found["text"] == translation.text
     for tokens in ("source", "read", "written"):

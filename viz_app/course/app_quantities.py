@@ -18,11 +18,11 @@ from model.analysis.stations import way_of_token
 from model.checkpoints.checkpoint import CheckpointConfig
 from model.config.paths import CHECKPOINTS
 from model.config.search import SearchConfig
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.searching import require_writing
 from model.inference.tokens import Candidate
 from model.inference.translate import record_translation
-from model.inference.translation import Translation
 from viz_app.content.examples import WITH_ATTENTION
 from viz_app.course.expressions import words
 from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities, quantity, sentence, word_at
@@ -276,7 +276,7 @@ quantities(
 )
 
 
-def nats_per_token(translation: Translation) -> float:
+def nats_per_token(translation: Result) -> float:
     return -translation.log_prob / len(translation.written)
 
 

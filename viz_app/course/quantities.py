@@ -17,9 +17,9 @@ from model.analysis.padded_batch import padded_batch
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.byte_pair import CONTINUES
 from viz_app.content.examples import BATCHES
@@ -236,7 +236,7 @@ def agreement(situation: Situation, measure: str) -> dict[str, float]:
 
 
 # One row of a map by hand.
-def row_parts(situation: Situation) -> tuple[Head, int, Translation, Anatomy]:
+def row_parts(situation: Situation) -> tuple[Head, int, Result, Anatomy]:
     """The head and the query that the page Inside takes apart by its own defaults, the run, and the vectors."""
     kind = situation.choices.get("kind", "cross")
     layer = whole_number(situation, "layer", config_of(situation.key).model.num_layers(kind)) - 1
@@ -345,7 +345,7 @@ def changes_by_step(situation: Situation) -> list[float]:
     """For each step, the largest change of a weight of the decoder because of the forced tokens."""
     runs = situation.usual, situation.translation
 
-    def at(run: Translation, step: int) -> FloatArray:
+    def at(run: Result, step: int) -> FloatArray:
         rows = run.maps["decoder"][:, :, step, : step + 1], run.maps["cross"][:, :, step]
         return np.concatenate([one.ravel() for one in rows])
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model.config.search import SearchConfig
+from model.inference.result import Result
 from model.inference.run import UNTOUCHED, Forced, Run
-from model.inference.translation import Translation
 from model.interventions import Intervention
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import result_of
@@ -32,12 +32,12 @@ class Situation:
     choices: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def translation(self) -> Translation:
+    def translation(self) -> Result:
         """The translation with the visitor's changes. It is computed once and kept."""
         return result_of(self.key, Run(text=self.text, forced=self.forced, changes=self.intervention))
 
     @property
-    def usual(self) -> Translation:
+    def usual(self) -> Result:
         """The translation of the same text without any change."""
         return result_of(self.key, Run(text=self.text))
 

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from model.inference.result import Result
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
@@ -44,12 +44,12 @@ class Changed:
     """The run of the changed model over the same text."""
 
     intervention: Intervention
-    translation: Translation  # what the changed model writes
-    rescored: Translation  # the changed model writes the translation of the unchanged model
+    translation: Result  # what the changed model writes
+    rescored: Result  # the changed model writes the translation of the unchanged model
 
 
 def report(
-    translation: Translation,
+    translation: Result,
     *,
     text: str,
     second: str = "",
@@ -110,19 +110,19 @@ def report(
     return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, form="report")
 
 
-def listed(translation: Translation, text: str, name: str) -> Data:
+def listed(translation: Result, text: str, name: str) -> Data:
     """The checkpoint as a site lists it; the only text is that of the report."""
     return {"name": name, "files": None, "languages": list(translation.languages), "examples": [text], "batch": []}
 
 
-def info(translation: Translation, sizes: Sizes | None) -> Data:
+def info(translation: Result, sizes: Sizes | None) -> Data:
     """What the page knows of the model."""
     config = {size: getattr(sizes, size, None) for size in SIZES}
     heads = {kind: weights.shape[:2] for kind, weights in translation.maps.items()}  # layers, heads in a layer
     return {"config": config, "languages": list(translation.languages), "heads": heads}
 
 
-def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) -> list[str]:
+def pages_of(translation: Result, sizes: Sizes | None, *, changed: bool) -> list[str]:
     """The pages that have something to show, by their names in a link."""
     attends, recurrent = bool(translation.maps), getattr(sizes, "architecture", "") == "recurrent"
     shown = {
@@ -135,7 +135,7 @@ def pages_of(translation: Translation, sizes: Sizes | None, *, changed: bool) ->
     return [page for page, has in shown.items() if has]
 
 
-def runs_of(translation: Translation, changed: Changed | None, forced: str) -> Data:
+def runs_of(translation: Result, changed: Changed | None, forced: str) -> Data:
     """The runs by the forced words and the changes of each, as the page asks for them."""
     runs = {f"{forced} ": run_data(translation)}
     if changed:
@@ -146,7 +146,7 @@ def runs_of(translation: Translation, changed: Changed | None, forced: str) -> D
     return runs
 
 
-def run_data(translation: Translation, *, maps: bool = True) -> Data:
+def run_data(translation: Result, *, maps: bool = True) -> Data:
     """A translation in the form of `Translation` in `live/engine/types.d.ts`. Every number is exact.
 
     The tokens that the decoder read are the first one and those that it wrote, so only the first one is repeated.

@@ -15,8 +15,8 @@ from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
@@ -154,8 +154,8 @@ def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
 class TwoRuns:
     """The runs of both sides."""
 
-    left: Translation
-    right: Translation
+    left: Result
+    right: Result
     forced: bool  # the right side is forced to write the words of the left side
     same_tokens: bool  # both split the words into the same tokens, or write different words
 

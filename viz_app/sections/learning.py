@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.components.elements.training_player import Snapshot, TrainingFilm, training_player
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
@@ -37,7 +37,7 @@ __all__ = ["draw_snapshot_player", "require_history", "show_snapshot_table"]
 class History:
     """A sentence at every snapshot, and at the end of the training run."""
 
-    trained: Translation  # by the trained model
+    trained: Result  # by the trained model
     steps: Sequence[int]  # one for each snapshot
     results: Sequence[SnapshotResult]  # of the snapshots, then of the trained model
 

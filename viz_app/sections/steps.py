@@ -7,8 +7,8 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
@@ -95,7 +95,7 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
 
 
-def weights_of_step(translation: Translation, kind: str, step: int) -> None:
+def weights_of_step(translation: Result, kind: str, step: int) -> None:
     """A table of the weights of every head at one step, counted from 0."""
     step = min(step, len(translation.written) - 1)
     numbers(

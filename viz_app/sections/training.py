@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
-from model.inference.translation import Translation
+from model.inference.result import Result
 from viz_app.components.elements.maps import HeadGrid, head_grid
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import as_sentence, plain
@@ -297,7 +297,7 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     st.markdown(sentences([written, verdict]))
 
 
-def draw_maps(reading: Translation) -> None:
+def draw_maps(reading: Result) -> None:
     """Draw the cross-attention of all heads, and of the chosen head."""
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]

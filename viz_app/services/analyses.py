@@ -30,8 +30,8 @@ from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.config.section import ConfigError
+from model.inference.result import Result
 from model.inference.run import Run, compute
-from model.inference.translation import Translation
 from model.interventions import Head
 from model.messages import N_
 from model.text.pair import Text
@@ -160,14 +160,19 @@ def has_run(arguments: Sequence[object]) -> bool:
 def opened(key: CheckpointKey, argument: object) -> object:
     """An argument as a function of `model/analysis` gets it."""
     if isinstance(argument, Run):
-        return Followed(
-            checkpoint=loaded(key),
-            run=argument,
-            result=result_of(key, argument),
-            record=partial(recorded_run, key, argument),
-            record_layer=partial(recorded_layer, key, argument),
-        )
+        return followed(key, argument)
     return argument.answer() if isinstance(argument, Analysis) else argument
+
+
+def followed(key: CheckpointKey, run: Run) -> Followed:
+    """A run with its kept result and its kept recordings."""
+    return Followed(
+        checkpoint=loaded(key),
+        run=run,
+        result=result_of(key, run),
+        record=partial(recorded_run, key, run),
+        record_layer=partial(recorded_layer, key, run),
+    )
 
 
 def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
@@ -231,7 +236,7 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 def why_no_effects(key: CheckpointKey, text: Text) -> str:
     """Why heads have no effects that `silence_each_head` can measure in this text; "" if they have."""
-    return refusal(lambda _: Measured(cast(Followed, opened(key, Run(text=cut(text))))), key)
+    return refusal(lambda _: Measured(followed(key, Run(text=cut(text)))), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
@@ -252,7 +257,7 @@ def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:
 
 
 @remembered()
-def patched_translation_of(key: CheckpointKey, donor: Text, text: Text, head: Head) -> Translation:
+def patched_translation_of(key: CheckpointKey, donor: Text, text: Text, head: Head) -> Result:
     """The translation of a text while one head has its outputs for the donor, without its maps."""
     return without_maps(patch_head(loaded(key), donor, text, head))
 
@@ -280,11 +285,11 @@ def learned_table() -> FloatArray | None:
     return None
 
 
-def run_work(key: CheckpointKey, run: Run) -> Work[Translation]:
+def run_work(key: CheckpointKey, run: Run) -> Work[Result]:
     """The job that runs the model and records the maps."""
     run = cut(run)
 
-    def work(report: Report) -> Translation:
+    def work(report: Report) -> Result:
         return keep(compute(loaded(key), run, report=report), result_of, key, run)
 
     return ("run", key, run), in_turns(work, first=True)

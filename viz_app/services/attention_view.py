@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
 from model.config.kinds import KINDS
+from model.inference.result import Result
 from model.inference.tokens import Token, labelled
-from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
 from model.text.shown_bytes import whole_characters
 from viz_app.content.direction import isolated
@@ -53,7 +53,7 @@ class AttentionView:
     second_start: int = 0  # the first key of the second text of a pair; 0 for a single text
 
 
-def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
+def with_value_norms(translation: Result, norms: Mapping[str, FloatArray]) -> Result:
     """Each weight times the norm of its projected value vector, ‖αf(x)‖ (Kobayashi et al. 2020)."""
     maps = translation.maps
     return replace(
@@ -62,7 +62,7 @@ def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) 
     )
 
 
-def with_rollout(translation: Translation) -> Translation:
+def with_rollout(translation: Result) -> Result:
     """Replace the heads of each layer by one map: the attention rollout through this layer and those before it."""
     maps = translation.maps
     masks = {kind: reached(mask) for kind, mask in translation.masks.items()}
@@ -82,7 +82,7 @@ def reached(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.stack(layers)
 
 
-def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:
+def view(translation: Result, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:
     """Choose and condense the maps of one kind of attention.
 
     Args:
@@ -122,12 +122,12 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     )
 
 
-def named(title: str, translation: Translation) -> str:
+def named(title: str, translation: Result) -> str:
     """The title without "source" and "target" if the model has only one text."""
     return t(title if translation.source and translation.written else ONE_TEXT[title])
 
 
-def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:
+def steps(translation: Result, shown: NDArray[np.bool_]) -> list[str]:
     """The token that the decoder reads, and the one that it writes, at each shown position."""
     pairs = zip(translation.read, translation.written, shown, strict=True)
     return [
@@ -172,7 +172,7 @@ def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
     return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))
 
 
-def step_weights(translation: Translation, kind: str, step: int) -> pd.DataFrame:
+def step_weights(translation: Result, kind: str, step: int) -> pd.DataFrame:
     """Attention weights of one step as a table: a row for the mean and for each head, a column for each key."""
     rows = translation.maps[kind][:, :, step]  # (L, H, S)
     layers, heads, width = rows.shape

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
 from model.inference.continuation import most_new_tokens
+from model.inference.result import Result
 from model.inference.run import Forced, Run
-from model.inference.translation import Translation
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, translator
 from viz_app.services.results import result_of
@@ -22,7 +22,7 @@ class Side:
     key: CheckpointKey
     run: Run
 
-    def translation(self, forced: Forced = ()) -> Translation:
+    def translation(self, forced: Forced = ()) -> Result:
         return result_of(self.key, replace(self.run, forced=forced))
 
 

@@ -1,8 +1,8 @@
 """All maps of a translation as a file to download."""
 
 from model.inference.export import FORMATS, count_weights, facts_of
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
 from viz_app.server.server_state import GATE, cut
@@ -14,7 +14,7 @@ __all__ = ["map_file", "too_long_for_a_table"]
 MAX_TABLE = 300_000  # rows of a table, 20 MB
 
 
-def too_long_for_a_table(translation: Translation) -> str:
+def too_long_for_a_table(translation: Result) -> str:
     """Why the maps are too large for CSV and JSON; "" if they are not."""
     count = count_weights(translation)
     if count <= MAX_TABLE:

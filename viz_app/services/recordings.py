@@ -5,9 +5,9 @@ needed.
 """
 
 from model.analysis.followed import layer_names, run_names
-from model.inference.one_pass import record_again
+from model.inference.passes import record_again
+from model.inference.result import RecordedArrays
 from model.inference.run import Run
-from model.inference.translation import RecordedArrays
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded

@@ -4,16 +4,15 @@ Results are plain arrays that cannot be changed. They are kept in a memory that 
 """
 
 from dataclasses import replace
-from typing import TypeVar
 
 import torch
 
 from model.inference.classify import Classification, log_odds_of
 from model.inference.confidence import LowConfidence, low_confidence
+from model.inference.result import Result
 from model.inference.run import Forced, Run, compute
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY, forced_ids
-from model.inference.translation import Translation
 from model.text.pair import Text, texts_of
 from viz_app.server.resources import threads
 from viz_app.server.server_state import MAX_CHARACTERS, cut, known, remembered
@@ -37,11 +36,10 @@ __all__ = [
 
 # Parameters × tokens per second: in one pass over many tokens, for each core, and in passes over one token each.
 READ_PER_SECOND, WRITTEN_PER_SECOND = 7e10, 2e9
-Result = TypeVar("Result", bound=Translation)
 
 
 @remembered("Running the model …")
-def result_of(key: CheckpointKey, run: Run) -> Translation:
+def result_of(key: CheckpointKey, run: Run) -> Result:
     """Translate, continue, read or classify a text, and record the maps.
 
     Only the first `MAX_CHARACTERS` characters are read. The run is the cache key, so nobody else's result changes.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
-from model.inference.translation import Translation
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import snapshot
@@ -30,7 +30,7 @@ def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResu
 
 
 @remembered()
-def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = None) -> tuple[str, Translation]:
+def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = None) -> tuple[str, Result]:
     """The translation by a model that is still training, and its forced run over the right translation.
 
     The model is not kept in memory, because its next state follows after two seconds.

@@ -4,8 +4,8 @@ import streamlit as st
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.text.cleaning import changes
 from viz_app.content.numbers import joined, percent
 from viz_app.content.plain import plain
@@ -47,7 +47,7 @@ def doubt_note(key: CheckpointKey, run: Run, *, side: str = "") -> None:
             st.caption(f":material/info: {t('**{side}**: {note}', side=plain(side), note=note) if side else note}")
 
 
-def length_remedy(run: Translation, limit: int) -> str:
+def length_remedy(run: Result, limit: int) -> str:
     """Which side of a run has too many tokens, and what shortens it. A short text may have a long translation.
 
     Args:

@@ -11,8 +11,8 @@ from model.analysis.stations import Prediction, way_of_token
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.decoder_state import NOTHING_FORCED
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.text.pair import Text
 
 
@@ -24,14 +24,14 @@ def contributions_to(checkpoint: Loaded, text: Text, position: int, rival: int) 
     return contributions(follow(checkpoint, text), position, rival)
 
 
-def lens_of(checkpoint: Loaded, text: Text) -> tuple[Translation, Lens]:
+def lens_of(checkpoint: Loaded, text: Text) -> tuple[Result, Lens]:
     followed = follow(checkpoint, text)
     return followed.result, logit_lens(followed)
 
 
 def stations_of(
     checkpoint: Loaded, text: Text, stack: str, layer: int, position: int
-) -> tuple[Translation, tuple[Station, ...], Prediction | None]:
+) -> tuple[Result, tuple[Station, ...], Prediction | None]:
     """The translation, the stations, and the prediction where the last layer of the stack predicts one."""
     followed = follow(checkpoint, text)
     return followed.result, *way_of_token(followed, stack, layer, position)
@@ -41,7 +41,7 @@ def zeroing_of(checkpoint: Loaded, text: Text) -> Zeroing:
     return value_zeroing(follow(checkpoint, text))
 
 
-def first_difference(one: Translation, other: Translation) -> int | None:
+def first_difference(one: Result, other: Result) -> int | None:
     """The first position with different tokens; None where one text equals the other or begins it."""
     pairs = enumerate(zip(one.written, other.written, strict=False))  # one may be longer
     return next((at for at, (a, b) in pairs if a.id != b.id), None)

@@ -34,11 +34,11 @@ from model.corpora.aligned import AlignedPair
 from model.decoding.decoder_state import length_limit
 from model.foreign.models import ForeignClassifier
 from model.inference.classify import classify
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
+from model.inference.result import Result
 from model.inference.search_tree import search_tree
 from model.inference.searching import forced_ids, search_input, source_ids
 from model.inference.translate import translate, translate_lines
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
@@ -73,7 +73,7 @@ class Opened:
 
 
 def one_pass(
-    checkpoint: Checkpoint, found: Translation, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
+    checkpoint: Checkpoint, found: Result, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
 ) -> tuple[Tensor, Trace]:
     """Logits (T, V) for the tokens of a translation, without a cache, and the recording; (S, V) for an encoder."""
     model = checkpoint.model
@@ -334,7 +334,7 @@ def losses(opened: Opened) -> None:
         assert float(change[0]) == pytest.approx(expected, abs=SUMS)
 
 
-def losses_of_prompt(checkpoint: Checkpoint, own: Translation, examples: Examples) -> None:
+def losses_of_prompt(checkpoint: Checkpoint, own: Result, examples: Examples) -> None:
     """The loss of a text follows from one pass over it, with and without a head."""
     length = own.prompt_length
     read = torch.tensor([token.id for token in own.written[:length]])

@@ -16,7 +16,7 @@ from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint, load_classifier
 from model.config.search import SearchConfig
-from model.inference import padding
+from model.inference import passes
 from model.inference.classify import classify, classify_lines
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
@@ -45,7 +45,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         rows = [torch.tensor(row, device=device) for row in ids]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
 
-    monkeypatch.setattr(padding, "pad", pad)
+    monkeypatch.setattr(passes, "pad", pad)
     with torch.device("meta"):
         yield
 

@@ -18,7 +18,7 @@ from model.analysis.station import function_code
 from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.opening import open_checkpoint
-from model.inference.padding import padded_for
+from model.inference.passes import padded_for
 from model.inference.translate import translate
 from model.trace import Edit, hook_name, tracing
 from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of

@@ -11,7 +11,7 @@ from model.analysis.mask_bugs import BUGS, bugs_of, continue_batch, mask_bug
 from model.analysis.padded_batch import ids_of, layer_stages, padded_batch
 from model.checkpoints.checkpoint import ClassifierCheckpoint, load_classifier
 from model.inference.classify import classify
-from model.inference.padded_pass import Side
+from model.inference.passes import Side
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tools.foreign_families import family_named

@@ -14,8 +14,8 @@ from model.analysis.lens import decoder_lens
 from model.analysis.streams import linearize
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.section import ConfigError
+from model.inference.result import Result
 from model.inference.translate import translate, translate_lines
-from model.inference.translation import Translation
 from model.network.residual_stream import Activation, Matrix, Norm
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
@@ -45,12 +45,12 @@ def any_norm(request: pytest.FixtureRequest) -> Checkpoint:
     return load_checkpoint(BUNDLED / "everyday-en-de") if request.param == "trained" else random_model(request.param)
 
 
-def influence_of(checkpoint: Checkpoint, text: str = TEXT) -> tuple[Translation, Influence]:
+def influence_of(checkpoint: Checkpoint, text: str = TEXT) -> tuple[Result, Influence]:
     followed = follow(checkpoint, text)
     return followed.result, influence(followed)
 
 
-def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor:
+def all_logits(checkpoint: Checkpoint, translation: Result) -> torch.Tensor:
     """(T, V) in one pass, without a cache."""
     source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
     with torch.inference_mode():

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator, read_any_config
-from model.inference.padded_pass import pad_ids
+from model.inference.passes import pad_ids
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.model.checkpoints.test_state_dict import CLOSE, D_MODEL, LENGTH, TOML, WORDS, Tutorial, tutorial, write

@@ -20,9 +20,8 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.main import main
 from model.config.section import ConfigError
 from model.inference.classify import classify
-from model.inference.one_pass import record_again
 from model.inference.opening import open_checkpoint
-from model.inference.padded_pass import batch_logits, encode_texts, pad_ids
+from model.inference.passes import batch_logits, encode_texts, pad_ids, record_again
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from model.text.pair import TextPair, paired

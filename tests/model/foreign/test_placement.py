@@ -12,13 +12,13 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.foreign.architecture import architecture
 from model.foreign.open import load_model, pair_of, placement, wrap
 from model.inference.opening import open_translator
+from model.inference.result import Result
 from model.inference.translate import translate
-from model.inference.translation import Translation
 
 TEXT = "My sister likes apples, and my brother likes pears."
 
 
-def opened(folder: Path, **placed: object) -> tuple[PreTrainedModel, Translation]:
+def opened(folder: Path, **placed: object) -> tuple[PreTrainedModel, Result]:
     """The model as it was loaded, and a translation by it."""
     whole = open_translator(folder)
     config = AutoConfig.from_pretrained(folder)

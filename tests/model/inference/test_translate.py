@@ -6,9 +6,9 @@ from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.search import Hypothesis
+from model.inference.result import Result
 from model.inference.searching import written_ids
 from model.inference.translate import translate, translate_lines
-from model.inference.translation import Translation
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
 
@@ -23,7 +23,7 @@ SEARCHES = [
 
 
 @pytest.fixture(params=SEARCHES, ids=lambda search: search.method)
-def translation(request: pytest.FixtureRequest, toy: Checkpoint) -> Translation:
+def translation(request: pytest.FixtureRequest, toy: Checkpoint) -> Result:
     return translate(toy, SENTENCE, search=request.param)
 
 
@@ -33,7 +33,7 @@ def test_the_toy_model_translates(toy: Checkpoint) -> None:
     assert text == (expected.lower() if toy.config.tokenizer.lowercase else expected)
 
 
-def test_the_shapes_of_the_maps_match_the_tokens(toy: Checkpoint, translation: Translation) -> None:
+def test_the_shapes_of_the_maps_match_the_tokens(toy: Checkpoint, translation: Result) -> None:
     source, target = len(translation.source), len(translation.written)
     assert len(translation.read) == target
     assert translation.maps["encoder"].shape == (2, 4, source, source)
@@ -44,7 +44,7 @@ def test_the_shapes_of_the_maps_match_the_tokens(toy: Checkpoint, translation: T
         np.testing.assert_allclose(maps.sum(-1), 1.0, atol=1e-5)
 
 
-def test_maps_of_a_search_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, translation: Translation) -> None:
+def test_maps_of_a_search_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, translation: Result) -> None:
     source = torch.tensor([[token.id for token in translation.source]])
     read = torch.tensor([[token.id for token in translation.read]])
     with torch.inference_mode(), tracing(record=["*.weights"]) as trace:
@@ -60,12 +60,12 @@ def test_maps_of_a_search_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, 
     np.testing.assert_allclose([token.probability for token in translation.written], expected, atol=1e-5)
 
 
-def test_the_weight_on_later_tokens_is_exactly_zero(translation: Translation) -> None:
+def test_the_weight_on_later_tokens_is_exactly_zero(translation: Result) -> None:
     length = translation.maps["decoder"].shape[-1]
     assert not translation.maps["decoder"][..., ~np.tri(length, dtype=bool)].any()
 
 
-def test_tokens_have_their_special_tokens(translation: Translation) -> None:
+def test_tokens_have_their_special_tokens(translation: Result) -> None:
     assert translation.source[-1].id == EOS_ID
     assert translation.read[0].id == BOS_ID
     assert translation.written[-1].id == EOS_ID
@@ -92,7 +92,7 @@ def test_a_forced_token_is_written_and_read(toy: Checkpoint) -> None:
     assert forced.written[1].candidates[0].token == free.written[1].text
 
 
-def test_entropy_is_that_of_each_tokens_distribution(toy: Checkpoint, translation: Translation) -> None:
+def test_entropy_is_that_of_each_tokens_distribution(toy: Checkpoint, translation: Result) -> None:
     source = torch.tensor([[token.id for token in translation.source]])
     read = torch.tensor([[token.id for token in translation.read]])
     with torch.inference_mode():

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from model.inference.result import Result
 from model.inference.run import UNTOUCHED
-from model.inference.translation import Translation
 from tests.conftest import BUNDLED
 from viz_app.content.lesson_texts import lesson_text, placeholders
 from viz_app.course.lesson import Answer, Lesson, OneOf, Step, Verdict
@@ -62,12 +62,12 @@ def outcomes(lesson: Lesson, name: str) -> dict[str, Verdict]:
     return {option: answered(lesson, name, option) for option in form.options}
 
 
-def margin(translation: Translation) -> float:
+def margin(translation: Result) -> float:
     """The smallest difference of the two largest probabilities at a written token."""
     return min(one.candidates[0].probability - one.candidates[1].probability for one in translation.written)
 
 
-def log_margin(translation: Translation) -> float:
+def log_margin(translation: Result) -> float:
     """The smallest difference of the two largest log-probabilities at a written token, in nats."""
     pairs = [one.candidates[:2] for one in translation.written]
     return min(math.log(first.probability / second.probability) for first, second in pairs)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from model.inference.result import Result
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from viz_app.services.attention_view import select_head, view
 from viz_app.widgets.marked_text import chips
 
@@ -14,11 +14,11 @@ def token(text: str, word: int, index: int = 10) -> Token:
 
 
 @pytest.fixture
-def translation() -> Translation:
+def translation() -> Result:
     source = (token("dog", 0), token("·s", 0), token(".", 1), token("</s>", -1))
     written = (token("Hun", 0), token("·de", 0), token("</s>", -1))
     read = (Token(text="<s>", id=2, word=-1), *written[:-1])
-    return Translation(
+    return Result(
         text="Hunde",
         source=source,
         read=read,
@@ -33,7 +33,7 @@ def translation() -> Translation:
     )
 
 
-def test_cross_rows_are_what_is_written_and_decoder_rows_what_was_read(translation: Translation) -> None:
+def test_cross_rows_are_what_is_written_and_decoder_rows_what_was_read(translation: Result) -> None:
     cross = view(translation, "cross", merge=False, hide_special=False)
     np.testing.assert_array_equal(cross.maps, translation.maps["cross"])
     assert list(cross.axes.queries) == ["Hun", "·de", "</s>"]
@@ -46,7 +46,7 @@ def test_cross_rows_are_what_is_written_and_decoder_rows_what_was_read(translati
     assert len(hidden.axes.query_notes) == len(hidden.axes.queries) == 2
 
 
-def test_merging_joins_words_and_keeps_row_sums(translation: Translation) -> None:
+def test_merging_joins_words_and_keeps_row_sums(translation: Result) -> None:
     cross = view(translation, "cross", merge=True, hide_special=False)
     assert list(cross.axes.queries) == ["Hunde", "</s>"]
     assert list(cross.axes.keys) == ["dogs", ".", "</s>"]
@@ -55,7 +55,7 @@ def test_merging_joins_words_and_keeps_row_sums(translation: Translation) -> Non
     assert cross.maps[1, 2, 0, 0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_hidden_special_tokens_have_a_named_share(translation: Translation) -> None:
+def test_hidden_special_tokens_have_a_named_share(translation: Result) -> None:
     cross = view(translation, "cross", merge=False, hide_special=True)
     np.testing.assert_array_equal(cross.maps, translation.maps["cross"][:, :, :2, :3])
     assert list(cross.axes.keys) == ["dog", "·s", "."]
@@ -64,7 +64,7 @@ def test_hidden_special_tokens_have_a_named_share(translation: Translation) -> N
     assert (list(decoder.axes.queries), list(decoder.axes.keys)) == (["Hunde"], ["Hunde"])
 
 
-def test_the_future_counts_as_masked_also_in_merged_words(translation: Translation) -> None:
+def test_the_future_counts_as_masked_also_in_merged_words(translation: Result) -> None:
     decoder = view(translation, "decoder", merge=False, hide_special=False)
     np.testing.assert_array_equal(decoder.allowed, [np.tri(3, dtype=bool)] * 2)
     merged = view(translation, "decoder", merge=True, hide_special=False)
@@ -73,7 +73,7 @@ def test_the_future_counts_as_masked_also_in_merged_words(translation: Translati
     assert view(translation, "cross", merge=True, hide_special=True).allowed.all()
 
 
-def test_a_head_or_the_mean_or_the_largest_of_all_heads(translation: Translation) -> None:
+def test_a_head_or_the_mean_or_the_largest_of_all_heads(translation: Result) -> None:
     maps = translation.maps["cross"]
     np.testing.assert_array_equal(select_head(maps, 1, 2), maps[1, 2])
     np.testing.assert_allclose(select_head(maps, 0, "mean"), maps[0].mean(0))

@@ -6,6 +6,7 @@ import pytest
 
 from model.analysis.anatomy import anatomy
 from model.analysis.contributions import contributions
+from model.analysis.followed import Followed
 from model.analysis.importance import all_heads, importance_of_each_head
 from model.analysis.influence import influence
 from model.analysis.learning import list_snapshots, run_snapshot
@@ -109,6 +110,22 @@ def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: 
     assert (max(station.difference for station in path) < 1e-3 and same) is not changed
     assert end is not None
     assert end.difference < 1e-4
+
+
+def tokens_read(text: Followed, first: int = 0) -> list[int]:
+    return [*text.ids("encoder")[first:]]
+
+
+def tokens_and_layers(checkpoint: Checkpoint, tokens: list[int]) -> tuple[int, int]:
+    return len(tokens), checkpoint.model.config.num_layers("encoder")
+
+
+def test_a_new_analysis_needs_no_function_of_its_own(key: CheckpointKey) -> None:
+    run = Run(text="A dog runs.")
+    source = [token.id for token in results.result_of(key, run).source]
+    assert analysis_of(tokens_read, key, run) == source
+    assert analysis_of(tokens_read, key, run, 0) is analysis_of(tokens_read, key, run), "it is kept"
+    assert analysis_of(tokens_and_layers, key, Analysis.of(tokens_read, key, run, 1)) == (len(source) - 1, 3)
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

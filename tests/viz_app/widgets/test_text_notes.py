@@ -2,19 +2,19 @@
 
 import pytest
 
+from model.inference.result import Result
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from viz_app.widgets.text_notes import length_remedy
 
 LIMIT = 20
 
 
-def run(*, source: int = 0, prompt: int = 0, written: int) -> Translation:
+def run(*, source: int = 0, prompt: int = 0, written: int) -> Result:
     """A run with these numbers of tokens. A language model has no source, and it does not write its first token."""
     token = Token(text="dog", id=9, word=0)
     rest = prompt - 1 if prompt else 0
     tokens = (token,) * (rest + written)
-    return Translation(
+    return Result(
         text="",
         source=(token,) * source,
         read=tokens,
@@ -36,5 +36,5 @@ def run(*, source: int = 0, prompt: int = 0, written: int) -> Translation:
         (run(prompt=15, written=12), "The text and its continuation have 26 tokens. Shorten the text, or choose"),
     ],
 )
-def test_the_remedy_names_what_is_too_long(long: Translation, remedy: str) -> None:
+def test_the_remedy_names_what_is_too_long(long: Result, remedy: str) -> None:
     assert length_remedy(long, LIMIT).startswith(remedy)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from model.config.kinds import KINDS
+from model.inference.result import Result
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from viz_app.components.encoding import Data, masked_out, packed
 from viz_app.components.mounting import component
 from viz_app.content.translation import N_, t
@@ -16,7 +16,7 @@ PROMPT_TOKEN = N_("This token belongs to the text that you typed. The model choo
 
 
 def stepper(
-    translation: Translation,
+    translation: Result,
     *,
     kind: str,
     key: str,
@@ -46,7 +46,7 @@ def stepper(
     )
 
 
-def stepper_data(translation: Translation, *, kind: str, step: int | None, guess: bool) -> Data:
+def stepper_data(translation: Result, *, kind: str, step: int | None, guess: bool) -> Data:
     """The data of `live/ui/stepper.js`; for the arguments see `stepper`."""
     maps = translation.maps[kind]
     source = translation.source or translation.read[: translation.prompt_length + 1]

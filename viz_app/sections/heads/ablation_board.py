@@ -13,8 +13,8 @@ from model.analysis.importance import all_heads
 from model.analysis.silencing import SilencingEffects, decisive_heads, silence_each_head
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.elements.head_switches import HeadFace, head_switches
@@ -255,7 +255,7 @@ def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
     return action.button(t("Measure each head"), icon=":material/play_arrow:", key="measure_effects", width="stretch")
 
 
-def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
+def summary(effects: SilencingEffects, before: Result, task: str) -> None:
     """The effect of each head in a sentence and as a table; and a button for the decisive head."""
     meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
     meaning.markdown(effects_sentence(effects, task))
@@ -276,7 +276,7 @@ def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
         )
 
 
-def changing_tokens(before: Translation, task: str) -> list[str]:
+def changing_tokens(before: Result, task: str) -> list[str]:
     """The tokens that can change first, by their position."""
     if task == "classification":
         return [before.text]

@@ -11,8 +11,8 @@ from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
 from viz_app.content.examples import DONORS, demonstration_for, examples_for
@@ -58,8 +58,8 @@ MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visi
 class Runs:
     """The two runs. Heads of the donor's run are patched into the receiver's run."""
 
-    receiver: Translation
-    donor: Translation
+    receiver: Result
+    donor: Result
     contrast: Contrast
     task: str
 
@@ -264,7 +264,7 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     )
 
 
-def patched_translation(runs: Runs, patched: Translation, head: Head) -> None:
+def patched_translation(runs: Runs, patched: Result, head: Head) -> None:
     section(
         t(PATCHED_RESULT[runs.task]),
         t("{head}, patched at every position.", head=head_name(head)),

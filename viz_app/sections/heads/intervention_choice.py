@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from model.config.kinds import KINDS
-from model.inference.translation import Translation
+from model.inference.result import Result
 from model.interventions import Head, Intervention, PaintedCell
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
@@ -110,7 +110,7 @@ def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[st
     return states
 
 
-def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
+def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]) -> None:
     """Ask for a head, a weight and a cell of the head's map, after these changes."""
     section(
         t("Paint a weight"),
@@ -151,7 +151,7 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
     painted_cells(intervention, after)
 
 
-def painted_cells(intervention: Intervention, after: Translation) -> None:
+def painted_cells(intervention: Intervention, after: Result) -> None:
     """List the painted cells: one line for those with an effect, and one line with the reason for each other cell."""
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     reasons = {cell: why_without_effect(cell, after) for cell in painted}
@@ -172,7 +172,7 @@ def cell_name(cell: PaintedCell) -> str:
     )
 
 
-def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
+def why_without_effect(cell: PaintedCell, translation: Result) -> str:
     """A sentence: why a painted cell changes nothing in this translation. Empty where it has its weight."""
     maps = translation.maps[cell.head.kind]
     queries, keys = maps.shape[2:]

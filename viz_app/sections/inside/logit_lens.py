@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.lens import Lens, logit_lens
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import N_, t, tp
@@ -73,7 +73,7 @@ def agrees(lens: Lens) -> bool:
     return False
 
 
-def early_words(key: CheckpointKey, run: Run, translation: Translation) -> None:
+def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
     """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
     positions = tuple(one.position for one in translation.outcomes if one.position is not None)
     writes = bool(translation.written)
@@ -121,7 +121,7 @@ def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int
     return positions[first - 1 : first - 1 + MAX_COLUMNS]
 
 
-def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) -> None:
+def explain_first_row(key: CheckpointKey, translation: Result, lens: Lens) -> None:
     """Say that the row before the first layer is no prediction, where it repeats tokens that were read."""
     read = translation.read or translation.source
     pairs = zip(lens.tokens[0], lens.positions, strict=True)
@@ -141,7 +141,7 @@ def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) 
     st.caption(sentences(notes))
 
 
-def draw_word_grid(translation: Translation, lens: Lens) -> None:
+def draw_word_grid(translation: Result, lens: Lens) -> None:
     """Draw the most likely word at each position after each layer."""
     read = translation.read or translation.source
     predicted = [one.text for one in translation.outcomes if one.position in lens.positions]

@@ -11,8 +11,8 @@ from model.analysis.influence import influence as influence_in
 from model.analysis.streams import FloatArray
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
@@ -73,7 +73,7 @@ def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     )
 
 
-def draw_shares(influence: Influence, translation: Translation, written: Sequence[str]) -> None:
+def draw_shares(influence: Influence, translation: Result, written: Sequence[str]) -> None:
     """Draw a bar for every written word: what the model was given, and the words that it wrote before."""
     translates = bool(translation.source)
     section(
@@ -104,7 +104,7 @@ def draw_shares(influence: Influence, translation: Translation, written: Sequenc
     )
 
 
-def draw_contributing_tokens(influence: Influence, translation: Translation, written: Sequence[str]) -> None:
+def draw_contributing_tokens(influence: Influence, translation: Result, written: Sequence[str]) -> None:
     """Draw the share of every source token and of every token read before in each written word."""
     section(
         t("From which tokens"),
@@ -137,7 +137,7 @@ def draw_contributing_tokens(influence: Influence, translation: Translation, wri
             )
 
 
-def draw_tokens_that_were_read(influence: Influence, translation: Translation) -> None:
+def draw_tokens_that_were_read(influence: Influence, translation: Result) -> None:
     """Draw the share of every token in the last vector of every position of a model that only reads."""
     section(
         t("From which tokens"),
@@ -159,7 +159,7 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
     )
 
 
-def draw_tokens_of_decision(pooled: FloatArray, translation: Translation) -> None:
+def draw_tokens_of_decision(pooled: FloatArray, translation: Result) -> None:
     """Draw the share of each token in the vector that a classifier reads."""
     section(
         t("From which tokens?"),
@@ -207,7 +207,7 @@ def draw_share_map(
     )
 
 
-def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Translation, written: Sequence[str]) -> None:
+def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Result, written: Sequence[str]) -> None:
     """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
     section(
         t("A second measure, layer by layer"),

@@ -13,7 +13,7 @@ from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padde
 from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
-from model.inference.padded_pass import Side
+from model.inference.passes import Side
 from viz_app.content.examples import batch_examples
 from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
@@ -295,7 +295,7 @@ def draw_stages(
     """Draw the scores of one head before and after the mask, and its weights.
 
     Args:
-        stages: Stage, one of `padded_batch.STAGES` → (T, S).
+        stages: Stage, one of `STAGES` → (T, S).
         axes: The labels of the map.
         allowed: The mask, (T, S).
         head_name: Such as "layer 1, head 2".

@@ -12,8 +12,8 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
+from model.inference.result import Result
 from model.inference.run import Run
-from model.inference.translation import Translation
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
 from viz_app.content.limits import MAX_CHIPS, MAX_TILE, WINDOW
@@ -96,7 +96,7 @@ class MapChoice:
     logarithmic: bool
     maps: AttentionView  # of all layers and heads
     large: ChosenMap
-    translation: Translation
+    translation: Result
 
     @property
     def name(self) -> str:

@@ -10,9 +10,9 @@ from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
+from model.inference.result import Result
 from model.inference.run import Run
 from model.inference.tokens import Token
-from model.inference.translation import Translation
 from model.text.pair import texts_of
 from viz_app.components.page_parts import announce
 from viz_app.content.numbers import decimal, joined
@@ -75,7 +75,7 @@ def written_text(key: CheckpointKey, run: Run) -> None:
         )
 
 
-def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
+def token_rows(translation: Result) -> Mapping[str, Sequence[Token]]:
     """The tokens that the model reads at first, and those that it writes after them."""
     given = translation.prompt_length
     return {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
@@ -120,7 +120,7 @@ def translation_notes(key: CheckpointKey, run: Run) -> None:
             unfinished(config, run, translation)
 
 
-def unfinished(config: AnyConfig, run: Run, translation: Translation) -> None:
+def unfinished(config: AnyConfig, run: Run, translation: Result) -> None:
     """Say where the model was stopped before it wrote an end."""
     if config.task == "continuation":
         written = len(translation.written) - translation.prompt_length

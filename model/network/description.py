@@ -1,49 +1,54 @@
-"""The description of our own encoder and decoder as a `Stack`."""
+"""Our own encoder and decoder as data: a `Stack`, and a `PositionKind`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+import torch
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
+from model.network.distance_bias import FARTHEST, BucketedBias, LinearBias
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
+from model.network.position_kind import PositionKind, RelativeBias, Rotation
+from model.network.positional import (
+    LayerPositions,
+    LearnedPositions,
+    PositionalEncoding,
+    RotaryPositions,
+    SinusoidalPositions,
+)
+from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, Stack, StackName, norm_of
 from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
 
-__all__ = ["describe_stack", "matrix_of"]
+if TYPE_CHECKING:
+    from model.network.transformer import Decoder, Encoder
+
+__all__ = ["describe_positions", "describe_stack", "matrix_of"]
 
 
 def describe_stack(
-    name: Literal["encoder", "decoder"],
-    layers: nn.ModuleList,
-    norm: nn.Module,
+    name: StackName,
+    stack: "Encoder | Decoder",
     *,
     pooling: Literal["none", "mean", "attention"] = "none",
     attention_pooling: AttentionPooling | None = None,
-    readout: Sequence[ReadoutStep] = (),
-    embed: Callable[[Tensor], Tensor] | None = None,
-    embed_scale: float = 1.0,
-    embedding_code: Code = (),
+    output: nn.Linear | None = None,
     readout_code: Code = (),
 ) -> Stack:
     """Describe a stack of our layers.
 
     Args:
         name: Of the stack.
-        layers: Its `EncoderLayer`s or `DecoderLayer`s.
-        norm: Of its last stream: a LayerNorm, or an identity.
+        stack: The module.
         pooling: How a classifier combines the positions.
         attention_pooling: Its parts, if it is "attention".
-        readout: From its states to logits.
-        embed: From token ids to token vectors.
-        embed_scale: The factor of the token embeddings in it.
-        embedding_code: The functions that compute the sum of the embeddings.
+        output: From its states to logits.
         readout_code: The functions that compute the logits.
     """
     blocks: list[Block] = []
     streams = [f"{name}.embedding.sum"]
-    for index, layer in enumerate(layers):
+    for index, layer in enumerate(stack.layers):
         assert isinstance(layer, EncoderLayer | DecoderLayer)
         blocks += describe_layer(layer, name, index, reads=streams[-1])
         streams.append(f"{name}.layers.{index}.feed_forward_residual.stream")
@@ -54,13 +59,13 @@ def describe_stack(
         embedding_norm=None,
         blocks=tuple(blocks),
         streams=tuple(streams),
-        final_norm=norm_of(norm),
+        final_norm=norm_of(stack.norm),
         pooling=pooling,
         attention_pooling=attention_pooling,
-        readout=tuple(readout),
-        embed=embed,
-        embed_scale=embed_scale,
-        embedding_code=embedding_code,
+        readout=() if output is None else (matrix_of(output),),
+        embed=stack.embedding.embed,
+        embed_scale=stack.embedding.scale,
+        embedding_code=stack.embedding.code,
         readout_code=readout_code,
     )
 
@@ -141,3 +146,63 @@ def norms_of(residual: Residual) -> tuple[Norm | None, Norm | None]:
 def matrix_of(linear: nn.Linear) -> Matrix:
     """The description of a linear layer."""
     return Matrix(weight=linear.weight.detach(), bias=None if linear.bias is None else linear.bias.detach())
+
+
+def describe_positions(stack: nn.Module) -> PositionKind:
+    """How one of our encoders or decoders knows positions.
+
+    Args:
+        stack: The encoder or the decoder of a Transformer, of a classifier, or of a recurrent translator.
+    """
+    for module in stack.modules():
+        if isinstance(module, PositionalEncoding):
+            return PositionKind(name=name_of(module), table=module.table.detach().cpu())
+    layers = [layer for layer in getattr(stack, "layers", ()) if hasattr(layer, "self_attention")]
+    found: dict[int, LayerPositions] = {
+        index: layer.self_attention.positions
+        for index, layer in enumerate(layers)
+        if isinstance(layer.self_attention, MultiHeadAttention)
+    }
+    for linear in found.values():
+        if isinstance(linear, LinearBias):
+            return PositionKind(name="alibi", slopes=linear.get_buffer("slopes").detach().cpu())
+    bucketed = {index: positions for index, positions in found.items() if isinstance(positions, BucketedBias)}
+    if bucketed:
+        return PositionKind(name="relative", biases=[bias_of(bucketed)])
+    rotary = {index: positions for index, positions in found.items() if isinstance(positions, RotaryPositions)}
+    if not rotary:
+        return PositionKind(name="none" if layers else "recurrence")
+    unaware = tuple(index for index in range(len(layers)) if index not in rotary)
+    return PositionKind(name="rotary", rotations=[rotation_of(rotary)], unaware=unaware)
+
+
+def name_of(positions: PositionalEncoding) -> Literal["learned", "sinusoidal", "table"]:
+    if isinstance(positions, LearnedPositions):
+        return "learned"
+    return "sinusoidal" if isinstance(positions, SinusoidalPositions) else "table"
+
+
+def bias_of(layers: Mapping[int, BucketedBias]) -> RelativeBias:
+    """The numbers of layers that all share one table. Larger distances have those of the farthest."""
+    shared = next(iter(layers.values()))
+    after = FARTHEST + 1 if shared.both_sides else 1
+    distances = torch.arange(-FARTHEST, after, device=shared.device)
+    return RelativeBias(
+        layers=tuple(layers),
+        buckets=shared.table.detach().cpu(),
+        distances=distances.cpu(),
+        bias=shared.by_distance(distances)[0].detach().cpu(),
+    )
+
+
+def rotation_of(layers: Mapping[int, RotaryPositions]) -> Rotation:
+    """The rotation of layers that all use the same waves. The angles of position 1 are the frequencies."""
+    table = next(iter(layers.values())).table.detach().cpu()  # (N, K)
+    sine, cosine = table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,)
+    return Rotation(
+        layers=tuple(layers),
+        frequencies=torch.atan2(sine, cosine),
+        pairing="neighbours",
+        first=0,
+        width=table.size(1),
+    )

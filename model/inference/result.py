@@ -1,4 +1,7 @@
-"""The result of a run, with the model's attention maps and probabilities, and how a trace becomes these maps."""
+"""The result of a run, for every task: tokens, attention maps, and outcomes. And how a trace becomes these maps.
+
+An outcome is what a model predicts in a text: the next token, the token in a gap, or the label, each with its rivals.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,12 +12,22 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.inference.outcomes import Outcome, outcome_of_token
-from model.inference.tokens import Token
+from model.inference.tokens import Candidate, Token
 from model.network.protocols import Reads
+from model.network.residual_stream import StackName
+from model.text.encoding import Tokenizer
 from model.trace import Trace, hook_name
 
-__all__ = ["AttentionMaps", "RecordedArrays", "Recording", "Translation", "attention_maps", "attention_masks"]
+__all__ = [
+    "AttentionMaps",
+    "Outcome",
+    "RecordedArrays",
+    "Recording",
+    "Result",
+    "attention_maps",
+    "attention_masks",
+    "outcome_of_token",
+]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -23,7 +36,44 @@ AttentionMaps = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Translation:
+class Outcome:
+    """What a model predicted at one place."""
+
+    stack: StackName  # the stack that makes the logits
+    position: int | None  # of the state that is read, counted from 0; None for the pooled vector of a classifier
+    id: int  # of the token that was written or guessed, or the number of the label
+    text: str  # of this token or label
+    probability: float
+    candidates: Sequence[Candidate]  # the most probable tokens, best first; or all labels in their order
+    logits: Mapping[int, float]  # id → logit, of the candidates and of `id`; up to a constant that all share
+    fixed: bool = False  # the model did not choose it, such as a first token that names a language
+    several: bool = False  # each label has its own probability; they do not sum to 1
+
+    def names(self, tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:
+        """The tokens of a tokenizer with these ids, or the labels with these numbers."""
+        if self.position is None:
+            return tuple(self.candidates[i].token for i in ids)
+        return tuple(tokenizer.tokens(ids))
+
+
+def outcome_of_token(token: Token, position: int, *, written: bool, fixed: bool) -> Outcome:
+    """The outcome at a written token, or at a masked token of a source, where the best candidate is the guess."""
+    best = token.candidates[0]
+    chosen = Candidate(token.text, token.probability, token.id) if written else best
+    return Outcome(
+        stack="decoder" if written else "encoder",
+        position=position,
+        id=chosen.id,
+        text=chosen.token,
+        probability=token.probability,
+        candidates=token.candidates,
+        logits={one.id: math.log(max(one.probability, 1e-300)) for one in (*token.candidates, chosen)},
+        fixed=fixed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
     """The result of a run with its attention maps and probabilities.
 
     A model that only reads writes nothing: its result has a source and no written tokens. At position t the decoder
@@ -109,7 +159,7 @@ class Recording:
     """The tensors that passed the recorded hook points while one hypothesis was written."""
 
     trace: Trace
-    rows: Sequence[int]  # for each pass of the decoder, the batch row of the hypothesis
+    rows: Sequence[int] = (0,)  # for each pass of the decoder, the batch row of the hypothesis
 
     def array(self, name: str) -> FloatArray:
         """All passes of a hook point as one array, (…, T, X), without a batch axis; T are queries or keys.
@@ -121,12 +171,8 @@ class Recording:
 
     def arrays(self) -> "RecordedArrays":
         """Everything that was recorded, as arrays. The recording is empty afterwards."""
-        return RecordedArrays(
-            arrays={
-                name: np.asarray(self.trace.pop_joined(name, self.rows).numpy(), dtype=np.float32)
-                for name in self.trace.names
-            }
-        )
+        joined = ((name, self.trace.pop_joined(name, self.rows)) for name in self.trace.names)
+        return RecordedArrays(arrays={name: np.asarray(tensor.numpy(), dtype=np.float32) for name, tensor in joined})
 
 
 @dataclass(frozen=True, kw_only=True)

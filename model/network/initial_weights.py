@@ -1,15 +1,45 @@
-"""Initial weights with which two heads attend to the previous and the next token, for rotary positions."""
+"""The weights of a model before its training.
+
+With rotary positions, two heads begin by attending to the previous and the next token.
+"""
 
 import math
 
 import torch
+from torch import nn
 
+from model.config.model import LayersConfig
 from model.network.attention import MultiHeadAttention
+from model.network.layers import EncoderLayer
 from model.network.positional import RotaryPositions
 
-__all__ = ["attend_to_neighbours"]
+__all__ = ["initialize", "initialize_embeddings"]
 
 LEAD = 3.0  # how much higher the score of the neighbour is: its weight is e³, or 20, times as large
+
+
+@torch.no_grad()
+def initialize(model: nn.Module, config: LayersConfig) -> None:
+    """Xavier-uniform matrices, zero biases, scaled embeddings, and heads that begin at their neighbours if rotary."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    for module in model.modules():
+        # A decoder cannot attend to the next token, and heads that share keys need them for words.
+        if isinstance(module, EncoderLayer) and config.num_kv_heads in (0, config.num_heads):
+            attend_to_neighbours(module.self_attention)
+    initialize_embeddings(model, d_model=config.d_model)
+
+
+@torch.no_grad()
+def initialize_embeddings(model: nn.Module, *, d_model: int) -> None:
+    """Give embeddings unit variance after the factor √d_model. As output projection, logits get unit variance."""
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=d_model**-0.5)
+            module.weight[module.padding_idx].zero_()
 
 
 @torch.no_grad()
