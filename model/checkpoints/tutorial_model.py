@@ -15,7 +15,7 @@ from model.checkpoints.saved_positions import Positions
 from model.config.foreign import ForeignSizes, longest_text
 from model.config.model import DecoderSizes, LayersConfig, ModelConfig
 from model.network.cache import DecoderCache
-from model.network.description import describe_stack, matrix_of
+from model.network.description import describe_stack
 from model.network.layers import EncoderLayer
 from model.network.masks import causal_mask, padding_mask
 from model.network.norms import SampleNorm
@@ -119,16 +119,8 @@ class TutorialDecoder(OwnModel):
     def stack(self, name: str) -> Stack:
         if name != "decoder":
             return super().stack(name)
-        embedding = self.decoder.embedding
         return describe_stack(
-            "decoder",
-            self.decoder.layers,
-            self.decoder.norm,
-            readout=[matrix_of(self.output_projection)],
-            embed=embedding.embed,
-            embed_scale=embedding.scale,
-            embedding_code=embedding.code,
-            readout_code=(TutorialDecoder.project,),
+            "decoder", self.decoder, output=self.output_projection, readout_code=(TutorialDecoder.project,)
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -22,14 +22,25 @@ from model.network.residual_stream import AttentionPooling, Block, Code, Matrix,
 from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
 
 if TYPE_CHECKING:
-    from model.network.transformer import Decoder, Encoder
+    from model.network.transformer import Embedding
 
 __all__ = ["describe_positions", "describe_stack", "matrix_of"]
 
 
+class LayeredStack(Protocol):
+    """A module with embeddings, layers and a norm after the last layer."""
+
+    @property
+    def embedding(self) -> "Embedding": ...
+    @property
+    def layers(self) -> nn.ModuleList: ...
+    @property
+    def norm(self) -> nn.Module: ...
+
+
 def describe_stack(
     name: StackName,
-    stack: "Encoder | Decoder",
+    stack: LayeredStack,
     *,
     pooling: Literal["none", "mean", "attention"] = "none",
     attention_pooling: AttentionPooling | None = None,
