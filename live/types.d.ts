@@ -91,8 +91,8 @@ interface Playback {
 /** The clicks of one board of switches from number `first` on: kind, layer and head. */
 interface Clicks { board: string; first: number; places: [string, number, number][] }
 
-/** An answer to a step of a lesson. The server checks all of it. */
-interface LessonRecord { first: unknown; answer: unknown; right: boolean }
+/** An answer to a step of a lesson. The first one is the prediction. The server checks all of it. */
+interface LessonRecord { first: any; answer: any; right: boolean }
 interface LessonData {
   session: string; // a name for this session of the server
   changes: [number, string, LessonRecord][]; // number, name of the step, answer; numbers rise

@@ -11,7 +11,11 @@ import sys
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # One of these names, or else these packages of Debian.
-PROGRAMS = ((BROWSERS, ("chromium-headless-shell", "fonts-noto-cjk")), (("nginx",), ("nginx-light",)), (("g++",), ("g++",)))
+PROGRAMS = (
+    (BROWSERS, ("chromium-headless-shell", "fonts-noto-cjk")),
+    (("nginx",), ("nginx-light",)),
+    (("g++",), ("g++",)),
+)
 say = functools.partial(print, flush=True)  # before the lines of the program that comes next
 
 

@@ -30,7 +30,6 @@ FORBIDDEN = {
         *(room for room in ROOMS if room.startswith("viz_app.") and room not in ("viz_app.content", "viz_app.figures")),
     ),
     "viz_app.components": ("torch",),
-    "viz_app.components.encoding": ("torch", "streamlit"),
     "viz_app.services.attention_view": ("torch", "streamlit"),
     **dict.fromkeys(
         ("viz_app.export.report", "viz_app.export.site", "viz_app.export.live_page"), ("torch", "streamlit")

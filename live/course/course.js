@@ -339,7 +339,7 @@ export class Course {
     this.app.redraw();
   }
 
-  /** @param {string} link @param {import("../ui/kept.js").LessonRecord} record */
+  /** @param {string} link @param {LessonRecord} record */
   note(link, record) {
     this.progress = { ...this.progress, [link]: record };
     keepRecords([[link, record]]);

@@ -59,7 +59,8 @@ const FUNCTIONS = {
   ">=": (a, b) => a >= b,
   in: (one, many) => many.includes(one),
   "not in": (one, many) => !many.includes(one),
-  at: (values, place) => (isList(values) ? values.at(place) : values[place]),
+  at: (values, place) => (isList(values) || typeof values === "string" ? values.at(place)
+    : Object.hasOwn(values, place) ? values[place] : undefined),
   slice: (values, first, last) => values.slice(first, last === "" ? undefined : last),
   list: (...values) => values,
   right_if: (right) => (right ? "right" : "wrong"),
@@ -129,7 +130,7 @@ async function resultOf(tree, names, call) {
   }
   const values = [];
   for (const part of parts) values.push(await value(part));
-  if (values.includes(undefined)) return undefined;
+  if (values.some((one) => one === undefined || one === null)) return undefined;
   return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name](...values) : call(name, values);
 }
 

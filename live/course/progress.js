@@ -6,7 +6,7 @@ const MOST_TOKENS = 10_000;
 
 /**
  * @typedef {string | number | null} Answer null: the visitor has acted on the page instead.
- * @typedef {Record<string, import("../ui/kept.js").LessonRecord>} Progress By the name of the step in links.
+ * @typedef {Record<string, LessonRecord>} Progress By the name of the step in links.
  * @typedef {{ form: string, options?: string[], side?: string, low?: number, high?: number, step?: number }} AnswerForm
  */
 

@@ -293,7 +293,8 @@ export const QUANTITIES = {
   // Masks, and the steps of the decoder.
   sentence: async (situation) => (await batchOf(situation)).row,
   lengths: async (situation) => (await batchOf(situation)).all.map(({ source }) => source.length),
-  async leaks(situation) {
+  async leaks(situation, bug = "") {
+    if (bug) throw new Error("No page of a site has mistakes in masks.");
     const batch = await batchOf(situation);
     const name = JSON.stringify(["leak", batch.row, batch.all.map(({ source }) => source.map(({ id }) => id))]);
     return situation.session.kept(name, () => leaksOf(situation, batch));

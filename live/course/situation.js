@@ -52,6 +52,9 @@ export async function check({ lines, parameters, choices, answer: { form } }, si
   /** @type {import("./rich.js").Values} */
   const estimate = form === "number" ? { answer: Number(answer) } : {};
   const verdict = await evaluate(lines, { ...parameters, ...estimate, given: answer, opens: choices },
-    (name, values) => QUANTITIES[name](situation, ...values));
+    (name, values) => {
+      if (!Object.hasOwn(QUANTITIES, name)) throw new Error(`No page of a site has the quantity ${name}.`);
+      return QUANTITIES[name](situation, ...values);
+    });
   return { ...verdict, values: { ...estimate, ...verdict.values } };
 }

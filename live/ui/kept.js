@@ -3,11 +3,6 @@
 export const PROGRESS = "headlight-lessons";
 const MOST = 60_000; // characters
 
-/**
- * An answer to a step. The first one is the prediction.
- * @typedef {{ first: any, answer: any, right: boolean }} LessonRecord
- */
-
 /** Where something is kept: what this tab keeps, or what all tabs share. @param {string} name */
 const place = (name) => (name.endsWith("-before") ? sessionStorage : localStorage);
 

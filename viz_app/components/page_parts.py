@@ -10,8 +10,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from viz_app.components.bundle import words_of
-from viz_app.components.encoding import Data
-from viz_app.components.mounting import LIBRARY, component, library_component
+from viz_app.components.mounting import LIBRARY, Data, component, library_component
 from viz_app.content.numbers import html_language, sentences
 from viz_app.content.translation import t
 from viz_app.session.page_facts import Facts

@@ -46,7 +46,7 @@ def signs(code: str) -> tuple[str, str]:
 
 
 def percent(share: float, *, digits: int | None = None) -> str:
-    """Format a share in the same way as `format.js`, in English with a no-break space: "92.9 %", "0.33 %", "100 %".
+    """Format a share as `live/ui/words.js`, in English with a no-break space: "92.9 %", "0.33 %", "100 %".
 
     Args:
         share: From 0 to 1.

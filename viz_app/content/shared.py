@@ -8,7 +8,19 @@ from collections.abc import Mapping
 
 from model.config.paths import HOME
 
-__all__ = ["CHOICES", "LIMITS", "PAGES", "PUBLISHED_PAGES", "SHARED", "shared_texts"]
+__all__ = [
+    "CHOICES",
+    "LIMITS",
+    "MAX_CHIPS",
+    "MAX_SENTENCES",
+    "MAX_STEPS",
+    "MAX_TILE",
+    "PAGES",
+    "PUBLISHED_PAGES",
+    "SHARED",
+    "WINDOW",
+    "shared_texts",
+]
 
 SHARED = HOME / "live" / "shared.json"
 FOUND = json.loads(SHARED.read_text(encoding="utf-8"))
@@ -27,3 +39,10 @@ def shared_texts() -> list[str]:
     return list(
         dict.fromkeys(one[part] for one in named for part in ("section", "title", "instruction") if part in one)
     )
+
+
+MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
+MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
+MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen
+MAX_TILE = LIMITS["tile"]  # cells on a side of a small map; more cells would be smaller than a pixel
+WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can be read

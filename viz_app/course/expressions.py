@@ -167,21 +167,21 @@ def tree(node: ast.expr) -> Tree:
             return name
         case ast.Attribute(whole, name):
             return ["at", tree(whole), ["text", name]]
-        case ast.Subscript(whole, ast.Slice(lower, upper)):
+        case ast.Subscript(whole, ast.Slice(lower, upper, None)):
             return ["slice", tree(whole), tree(lower) if lower else 0, tree(upper) if upper else ["text", ""]]
-        case ast.Subscript(whole, place):
+        case ast.Subscript(whole, place) if not isinstance(place, ast.Slice):
             return ["at", tree(whole), tree(place)]
         case ast.List(parts):
             return ["list", *map(tree, parts)]
         case ast.Call(ast.Name(name), parts, []):
             return [name, *map(tree, parts)]
-        case ast.UnaryOp(sign, one):
+        case ast.UnaryOp(sign, one) if type(sign) in OPERATORS:
             return [OPERATORS[type(sign)], tree(one)]
-        case ast.BinOp(one, sign, other):
+        case ast.BinOp(one, sign, other) if type(sign) in OPERATORS:
             return [OPERATORS[type(sign)], tree(one), tree(other)]
         case ast.BoolOp(sign, parts):
             return [OPERATORS[type(sign)], *map(tree, parts)]
-        case ast.Compare(first, signs, others):
+        case ast.Compare(first, signs, others) if all(type(sign) in OPERATORS for sign in signs):
             pairs = zip(signs, [first, *others], others, strict=False)
             compared = [[OPERATORS[type(sign)], tree(one), tree(other)] for sign, one, other in pairs]
             return compared[0] if len(compared) == 1 else ["and", *compared]

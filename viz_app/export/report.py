@@ -18,7 +18,7 @@ from model.inference.tokens import Token
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
-from viz_app.components.encoding import Data, packed
+from viz_app.components.mounting import Data, packed
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import day
 from viz_app.content.plain import visible

@@ -20,7 +20,7 @@ from viz_app.components.bundle import asset, modules
 from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
-from viz_app.content.limits import MAX_SENTENCES
+from viz_app.content.shared import MAX_SENTENCES
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     code_of_page,

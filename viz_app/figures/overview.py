@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import hex_to_rgb
 
-from viz_app.content.limits import MAX_TILE
+from viz_app.content.shared import MAX_TILE
 from viz_app.content.translation import t
 from viz_app.figures.colours import LEVELS, MASKED, NOT_A_NUMBER, palette
 from viz_app.figures.picture import worded_cells

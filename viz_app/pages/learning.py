@@ -4,8 +4,8 @@ import streamlit as st
 
 from model.inference.run import Run
 from model.text.pair import texts_of
-from viz_app.content.limits import MAX_TILE
 from viz_app.content.numbers import sentences
+from viz_app.content.shared import MAX_TILE
 from viz_app.content.translation import t
 from viz_app.sections.learning import draw_snapshot_player, require_history, show_snapshot_table
 from viz_app.services import listing, results

@@ -4,8 +4,8 @@ import streamlit as st
 
 from model.inference.run import Run
 from model.text.pair import texts_of
-from viz_app.content.limits import MAX_STEPS
 from viz_app.content.numbers import sentences
+from viz_app.content.shared import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
 from viz_app.services import listing, results

@@ -23,7 +23,6 @@ from viz_app.server.resources import cores, freeze_imports, limit_heaps, memory,
 from viz_app.server.streamlit_bridge import has_page, join_page
 
 __all__ = [
-    "CORES",
     "GATE",
     "JOBS",
     "MAX_CHARACTERS",
@@ -34,9 +33,11 @@ __all__ = [
     "Gate",
     "cut",
     "keep",
+    "key_of",
     "known",
     "read_only",
     "remembered",
+    "signature_of",
     "size_of",
     "turn",
     "waiting",

@@ -52,9 +52,14 @@ from viz_app.server.server_state import (
 )
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.loading import FloatArray, loaded, translator
-from viz_app.services.recordings import recorded_layer, recorded_run
-from viz_app.services.results import result_of, seconds_of_search, without_maps
-from viz_app.services.snapshots import snapshot_result_of
+from viz_app.services.results import (
+    recorded_layer,
+    recorded_run,
+    result_of,
+    seconds_of_search,
+    snapshot_result_of,
+    without_maps,
+)
 
 __all__ = [
     "Analysis",

@@ -24,7 +24,7 @@ def choose(
     listed: bool = False,
     disabled: bool = False,
 ) -> Option:
-    """Ask for one of some options, of which one is always chosen.
+    """Ask for one of some options. One is always chosen.
 
     Args:
         label: Of the control.

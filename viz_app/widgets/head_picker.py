@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
-from viz_app.content.limits import WINDOW
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import visible
+from viz_app.content.shared import WINDOW
 from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.viz_app.figures.random_maps import random_maps
-from viz_app.content.limits import MAX_TILE
+from viz_app.content.shared import MAX_TILE
 from viz_app.figures import grids, heat_maps, lines, vectors
 from viz_app.figures.overview import heads_image
 from viz_app.figures.picture import Picture

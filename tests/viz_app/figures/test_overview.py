@@ -9,7 +9,7 @@ from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
 from tests.viz_app.figures.random_maps import random_maps
-from viz_app.content.limits import MAX_TILE
+from viz_app.content.shared import MAX_TILE
 from viz_app.figures.colours import MASKED, NOT_A_NUMBER
 from viz_app.figures.overview import heads_image, pooled
 

@@ -13,7 +13,7 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, array, charts, maps
-from viz_app.content.limits import WINDOW
+from viz_app.content.shared import WINDOW
 from viz_app.sections.heads import intervention_choice
 
 LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)

@@ -8,8 +8,7 @@ from tokenize import COMMENT, NAME, generate_tokens
 import numpy as np
 
 from model.analysis.station import CodeLine, Step
-from viz_app.components.encoding import Data, levels
-from viz_app.components.mounting import component
+from viz_app.components.mounting import Data, component, levels
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t, worded
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.components.encoding import Data, labels_of, packed
-from viz_app.components.mounting import component
+from viz_app.components.mounting import Data, component, labels_of, packed
 from viz_app.components.page_parts import give
 from viz_app.content.translation import t
 from viz_app.figures.style import Axes

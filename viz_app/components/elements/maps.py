@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.components.encoding import Data, labels_of, levels, masked_out, packed
-from viz_app.components.mounting import component
-from viz_app.content.limits import MAX_TILE
+from viz_app.components.mounting import Data, component, labels_of, levels, masked_out, packed
+from viz_app.content.shared import MAX_TILE
 from viz_app.figures.overview import pooled
 from viz_app.figures.style import Axes, weight_scale
 

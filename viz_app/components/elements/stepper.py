@@ -5,8 +5,7 @@ from collections.abc import Callable
 from model.config.kinds import KINDS
 from model.inference.result import Result
 from model.inference.tokens import Token
-from viz_app.components.encoding import Data, masked_out, packed
-from viz_app.components.mounting import component
+from viz_app.components.mounting import Data, component, masked_out, packed
 from viz_app.content.translation import N_, t
 
 __all__ = ["stepper"]

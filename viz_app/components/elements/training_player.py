@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from viz_app.components.elements.maps import OpenHead, opening
-from viz_app.components.encoding import Data, labels_of, masked_out, packed
-from viz_app.components.mounting import component
+from viz_app.components.mounting import Data, component, labels_of, masked_out, packed
 from viz_app.content.translation import t
 from viz_app.figures.overview import heads_image
 from viz_app.figures.style import Axes

@@ -15,9 +15,9 @@ from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.passes import Side
 from viz_app.content.examples import batch_examples
-from viz_app.content.limits import MAX_SENTENCES
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.shared import MAX_SENTENCES
 from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map, mask_map, score_map
 from viz_app.figures.style import Axes
@@ -84,7 +84,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         if list_name == "masked" and OTHER_MASKS.sub(mask, st.session_state[name]) != st.session_state[name]:
             set_choice(name, OTHER_MASKS.sub(mask, st.session_state[name]))  # another model has another mask token
         label = t("Sentence {n}", n=number) if number <= 2 else t("Sentence {n} (optional)", n=number)
-        # A sentence wraps, so that it is seen whole. Enter ends it, see `shortcuts.js`; a pasted line break is a space.
+        # A sentence wraps, so that it is seen whole. Enter ends it (`streamlit/keys.js`); a pasted break is a space.
         texts.append(" ".join((field.text_area(label, key=name, max_chars=400, height="content") or "").split()))
     if separator := separator_in(config):
         st.caption(t("For a pair of texts, type {separator} between them.", separator=plain(separator)))

@@ -16,9 +16,9 @@ from model.inference.result import Result
 from model.inference.run import Run
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
-from viz_app.content.limits import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.shared import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import map_summary, map_table
