@@ -191,7 +191,9 @@ def test_a_tool_ends_with_the_command(here: Path, number: signal.Signals, code: 
     run.prepare(folder, run.APP)
     slow = "import time\ntry:\n  print('on', flush=True)\n  time.sleep(60)\nfinally: print('off')"
     (here / "slow.py").write_text(slow)
-    program = f"import pathlib, run, sys; run.call(pathlib.Path({str(folder)!r}), 'slow'); print('the next tool')"
+    # A shell lets what it starts in the background ignore Ctrl-C.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{heard}; import pathlib, run; run.call(pathlib.Path({str(folder)!r}), 'slow'); print('the next tool')"
     command = [sys.executable, "-c", program]
     paths = os.pathsep.join((str(here), str(run.ROOT)))
     environment = os.environ | {"PYTHONPATH": paths}
