@@ -65,6 +65,7 @@ def test_leaving_restores_the_choices_from_before_a_reload(visit: Visit) -> None
     settle(page)
     page.locator(f".st-key-open_{LESSON.name} button").first.click()
     waits(page)
+    page.wait_for_url("**lesson=*")  # the address comes after the page
     page.reload()
     waits(page)
     page.get_by_role("button", name="Leave the lesson").click()
