@@ -36,7 +36,7 @@ __all__ = [
 # Tokens that a snapshot may write beyond the trained model's number. An untrained one would repeat a word far longer.
 EXTRA_TOKENS = 2
 WEIGHTS = (IfPresent("*.weights"),)
-LOWEST = math.log(1e-30)  # a lower log-probability counts as this one, as in `Translation.log_prob`
+LOWEST = math.log(1e-30)  # a lower log-probability counts as this one, as in `Result.log_prob`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotRe
     else:
         own, finished = greedy_text(snapshot, text, forced=dict(enumerate(agreed(choices, written))), limit=limit)
     log_probs = logits.float().log_softmax(dim=-1).cpu()[torch.arange(len(written)), written]  # (T,)
-    loss = -float(log_probs.clamp(min=LOWEST)[trained.prompt_length :].sum()) / len(written)
+    loss = -float(log_probs.clamp(min=LOWEST)[trained.prompt_length :].sum()) / tokens_of_model(trained)
     return SnapshotResult(text=own, finished=finished, maps=attention_maps(trace, model, (0,)), loss=loss)
 
 
@@ -179,4 +179,9 @@ def trained_result(trained: Result) -> SnapshotResult:
 
 def loss_of(translation: Result) -> float:
     """The negative log-probability, in nats per token."""
-    return -translation.log_prob / len(translation.written)
+    return -translation.log_prob / tokens_of_model(translation)
+
+
+def tokens_of_model(translation: Result) -> int:
+    """How many tokens the model wrote itself, after the prompt."""
+    return max(1, len(translation.written) - translation.prompt_length)

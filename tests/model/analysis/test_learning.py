@@ -59,6 +59,16 @@ def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights(
     assert found.loss == pytest.approx(float(expected), abs=1e-4)
 
 
+def test_the_loss_of_a_continuation_is_a_mean_over_the_tokens_after_the_prompt() -> None:
+    checkpoint = open_translator(BUNDLED / "tiny-gpt-en")
+    text = "The dog sees a ball."
+    continued = translate(checkpoint, text)
+    own = [np.log(token.probability) for token in continued.written[continued.prompt_length :]]
+    assert 0 < len(own) < len(continued.written)
+    for found in (trained_result(continued), run_snapshot(checkpoint, text, continued)):
+        assert found.loss == pytest.approx(-np.mean(own), abs=1e-4)
+
+
 def test_every_snapshot_writes_the_beginning_of_what_it_writes_when_nothing_is_forced() -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     trained = translate(checkpoint, TEXT)
