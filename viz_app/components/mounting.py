@@ -1,4 +1,4 @@
-"""How one of our components comes onto a page of Streamlit.
+"""How one of our components comes onto a page of Streamlit, and how its arrays travel to the browser.
 
 Streamlit sends the JavaScript of a component with every change of its data. So one component, which never changes,
 holds the JavaScript and the styles of all (`bundle.library`), and a browser gets it once. The JavaScript of each other

@@ -31,6 +31,11 @@ PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 # Name → its form in a link; "published", the expression for its values in a published page; or "always", the value
 # that a published page always shows. Names never change.
 CHOICES: Mapping[str, Mapping[str, str]] = FOUND["choices"]
+MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
+MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
+MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen
+MAX_TILE = LIMITS["tile"]  # cells on a side of a small map; more cells would be smaller than a pixel
+WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can be read
 
 
 def shared_texts() -> list[str]:
@@ -39,10 +44,3 @@ def shared_texts() -> list[str]:
     return list(
         dict.fromkeys(one[part] for one in named for part in ("section", "title", "instruction") if part in one)
     )
-
-
-MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
-MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
-MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen
-MAX_TILE = LIMITS["tile"]  # cells on a side of a small map; more cells would be smaller than a pixel
-WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can be read
