@@ -11,16 +11,10 @@ from viz_app.sections import checkpoints
 from viz_app.services import listing
 from viz_app.session.own_checkpoints import own_checkpoints
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import draw_tabs
+from viz_app.widgets.headings import draw_tabs, introduce
 
 found = listing.listed_checkpoints()
-st.markdown(
-    t(
-        "The table lists the bundled checkpoints, those in the folders of `HEADLIGHT_CHECKPOINTS`, and those that you "
-        "trained or downloaded. Reload the page to see a new one. BLEU, chrF and accuracy are measured on the test set "
-        "that the model card names, with beam size 5."
-    )
-)
+introduce("checkpoints")
 if not found:
     checkpoint_choice.require_checkpoint(found)
 checkpoints.show_checkpoint_table(found)

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import streamlit as st
-
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.sections.masks.bug_lab import bug_lab
@@ -14,7 +12,7 @@ from viz_app.sections.masks.correct_masks import (
 from viz_app.services import analyses, listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import draw_tabs
+from viz_app.widgets.headings import draw_tabs, introduce
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),
@@ -23,18 +21,7 @@ key, config = checkpoint_choice.require_attention(
 )
 if problem := analyses.why_no_masks(key):
     end_page(plain(worded(problem)))
-st.markdown(
-    t(
-        "Padding gives all sentences of a batch the same length, and the decoder must not see the token that it will "
-        "write. A **mask** decides which keys (columns) a query (row) may attend to: **blue = may attend, grey = "
-        "masked**."
-    )
-    if "decoder" in config.model.kinds
-    else t(
-        "Padding gives all sentences of a batch the same length. A **mask** decides which keys (columns) a query (row) "
-        "may attend to: **blue = may attend, grey = masked**."
-    )
-)
+introduce("batch-read-and-written" if "decoder" in config.model.kinds else "batch-read")
 sentence = require_sentence(key)
 draw_tabs(
     "mask_tab",

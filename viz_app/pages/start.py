@@ -13,6 +13,7 @@ from viz_app.services import listing, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.headings import introduce
 from viz_app.widgets.marked_text import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.text_field import ask_for_text
@@ -37,13 +38,7 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
 
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
-st.markdown(
-    t(
-        "Headlight shows how a **Transformer** works: which words it attends to, what it computes, and what happens "
-        "when you change a part of it. Every number on the screen is one that the model used. You cannot break "
-        "anything here."
-    )
-)
+introduce("start")
 code_field(key="code_on_start")  # on a phone, students of a class must not look for it
 words, pages = st.columns([1.25, 1], gap="large")
 with words:

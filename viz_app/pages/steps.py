@@ -11,7 +11,7 @@ from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
 from viz_app.services import listing, results
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import explanation
+from viz_app.widgets.headings import explain
 from viz_app.widgets.search_picker import chosen_forced_tokens, forced_words_caption
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
@@ -33,13 +33,4 @@ elif search == "greedy":
     greedy_steps(key, run, setting)
 else:
     beam_tree(key, run, setting)
-explanation(
-    t("How it is computed"),
-    t(
-        "The last state of the decoder, projected to the vocabulary, gives a probability for every token. Greedy "
-        "search writes the token with the largest probability. Entropy shows how uncertain the model is: at 0 nats, "
-        "one token has all the probability. A forced token is written whatever its probability is, and all tokens "
-        "after it depend on it."
-    ),
-    r"p(y_t \mid y_{<t}, x) = \mathrm{softmax}(W s_t)\qquad H = -\sum_y p(y)\ln p(y)",
-)
+explain("steps")

@@ -15,6 +15,7 @@ from model.config.foreign import ForeignConfig
 from model.config.paths import CHECKPOINTS
 from model.inference.opening import AnyConfig
 from viz_app.content.cards import LONGEST_CARD
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, joined, percent_column
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, language, t, tn, worded
@@ -32,6 +33,7 @@ from viz_app.session.own_checkpoints import (
     open_questions,
 )
 from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import introduce
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -143,21 +145,8 @@ def number_columns() -> dict[str, Any]:
 
 def bring_your_own(taken: Collection[str]) -> None:
     """Ask for a checkpoint, and open it. `taken` has the names of all other checkpoints."""
-    st.markdown(
-        t(
-            "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with "
-            "their vocabulary. Up to {limit} MB in total. Only you can see it. Its files are removed when you leave. "
-            "No code in it is run.",
-            limit=largest_upload(),
-        )
-    )
-    st.caption(
-        t(
-            "An open model needs 4 bytes of memory for each parameter: 0.44 GB for the 110 million of BERT. This "
-            "server has {memory} GB for models. A larger model is refused before it is opened.",
-            memory=decimal(MODELS_SHARE / 1e9, digits=1),
-        )
-    )
+    introduce("open-your-own", limit=largest_upload())
+    st.caption(t(EXPLANATIONS["memory-of-models"].text, memory=decimal(MODELS_SHARE / 1e9, digits=1)))
     ask_about_weights()
     ask_for_files(taken)
     if only_this_computer():

@@ -37,7 +37,7 @@ from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable
 from viz_app.widgets.head_picker import MapWindow, choose_window, pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.navigation import page_link
 from viz_app.widgets.text_field import note_shared_second_text, separator_in
@@ -384,15 +384,7 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
             differing_heads(pair)
         else:
             st.caption(t("The two models have different numbers of layers or heads, so their heads have no partners."))
-    explanation(
-        t("How it is computed"),
-        t(
-            "Both maps come from runs of the models. With the same words in both, the right model is forced to write "
-            "the words of the left one. Where the two models split words into different subwords, the subwords are "
-            "merged first: weights are summed for keys and averaged for queries."
-        ),
-        r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
-    )
+    explain("two-maps")
 
 
 def differing_heads(pair: MapPair) -> None:

@@ -8,10 +8,13 @@ from html import escape
 
 import streamlit as st
 
+from viz_app.content.explanations import EXPLANATIONS
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
+from viz_app.content.translation import t
 from viz_app.session.choices import set_choice, settle
 
-__all__ = ["draw_tabs", "explanation", "heading", "section", "verdict"]
+__all__ = ["draw_tabs", "explain", "explanation", "heading", "introduce", "section", "verdict"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -43,6 +46,23 @@ def explanation(label: str, text: str, formula: str | None = None) -> None:
         st.markdown(text)
         if formula:
             st.latex(formula)
+
+
+def explain(*names: str, **values: object) -> None:
+    """Explain a picture in a popover, in the words of `explanations.toml`.
+
+    Args:
+        names: Of one explanation, or of several whose texts and formulas follow each other.
+        values: Those of the texts.
+    """
+    parts = [EXPLANATIONS[name] for name in names]
+    text = sentences([t(part.text, **values) for part in parts if part.text])
+    explanation(t(parts[0].label), text, "".join(part.formula for part in parts))
+
+
+def introduce(name: str, **values: object) -> None:
+    """Say what follows on the page, in the words of `explanations.toml`."""
+    st.markdown(t(EXPLANATIONS[name].text, **values))
 
 
 def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *, first: str = "") -> None:

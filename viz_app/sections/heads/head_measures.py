@@ -28,7 +28,7 @@ from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
 from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
@@ -384,19 +384,7 @@ def word_alignment(key: CheckpointKey) -> None:
         )
     )
     draw_table(sorted(rows, key=lambda row: row[-1]))
-    explanation(
-        t("How it is computed"),
-        t(
-            "The model is forced to write the person's translation. Each target word is linked to the source word with "
-            "the most weight. The weights of the tokens of one word are summed for keys and averaged for queries; "
-            "`</s>` is left out. A is the set of links that were found. S is the set of links that the person was sure "
-            "about. P is S together with the possible links, such as those of articles (Och and Ney 2003). Chen et al. "
-            "2020 were the first to take the weights one step later. **ALTI+** follows the vectors that the tokens "
-            "really contribute; see the page *Inside*. “Co-occurrence of words” uses only these sentences and no model "
-            "(IBM Model 1)."
-        ),
-        r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
-    )
+    explain("alignment")
 
 
 def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:

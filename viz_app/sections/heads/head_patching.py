@@ -30,7 +30,7 @@ from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import note_shared_second_text, require_text
@@ -117,18 +117,7 @@ def head_patching(key: CheckpointKey) -> None:
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
     patched_translation(runs, analyses.patched_translation_of(key, donor, text, head), head)
-    explanation(
-        t("How it is computed"),
-        t(
-            "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
-            "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's "
-            "result. Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is "
-            "computed for three runs: the donor's, the receiver's, and the receiver's with the output of one head "
-            "replaced by its output in the donor's run."
-        ),
-        r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
-        r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
-    )
+    explain("patching")
 
 
 def why_no_patching(key: CheckpointKey) -> str:

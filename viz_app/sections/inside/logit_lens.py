@@ -11,7 +11,7 @@ from model.inference.result import Result
 from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
-from viz_app.content.translation import N_, t, tp
+from viz_app.content.translation import t, tp
 from viz_app.figures.grids import word_grid
 from viz_app.figures.style import Axes
 from viz_app.services import analyses, loading, results
@@ -19,20 +19,12 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import explanation, section, verdict
+from viz_app.widgets.headings import explain, section, verdict
 
 __all__ = ["early_predictions"]
 
 MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
 ROUNDING = 1e-3  # of a probability
-LOGIT_LENS = N_(
-    "The logit lens (nostalgebraist 2020) takes the state after layer l. It applies the last norm of the model, if "
-    "there is one. Then it multiplies the result by the output matrix. This product has one logit for each token."
-)
-DECODER_LENS = N_(
-    "The DecoderLens (Langedijk et al. 2024) stops the encoder: the decoder gets the state of the encoder after layer "
-    "l and not its last state."
-)
 
 
 def early_predictions(key: CheckpointKey, run: Run) -> None:
@@ -104,11 +96,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
             ),
         )
         show_early_translations(key, texts_of(run.text)[0])
-    explanation(
-        t("How it is computed"),
-        sentences([t(LOGIT_LENS), *([t(DECODER_LENS)] if translates else [])]),
-        r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
-    )
+    explain("logit-lens", *(["decoder-lens"] if translates else []))
 
 
 def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.headings import explanation, verdict
+from viz_app.widgets.headings import explain, verdict
 
 __all__ = ["why_this_word"]
 
@@ -92,16 +92,7 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
         ),
     )
     show_sum(contributions)
-    explanation(
-        t("How it is computed"),
-        t(
-            "Every head, every feed-forward and the embedding add a vector to the residual stream. The stream ends in "
-            "the logits. A LayerNorm on the way is linear if its standard deviation is held fixed. Then each vector "
-            "can be followed to the end, and the parts add up. These are direct effects (Elhage et al. 2021): if a "
-            "head changes what a later layer computes, the change counts as that layer's part."
-        ),
-        r"z_a - z_b = \sum_i (w_a - w_b)\cdot \mathrm{norms}_i(v_i)",
-    )
+    explain("contributions")
 
 
 def ask_for_label(outcome: Outcome) -> tuple[Outcome, Candidate]:

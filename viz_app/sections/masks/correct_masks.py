@@ -32,7 +32,7 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import lang_attribute
 from viz_app.widgets.search_picker import note_greedy_search
 from viz_app.widgets.text_field import separator_in
@@ -202,14 +202,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
         sentence.allowed[kind][layer],
         t("layer {layer}, head {head}", layer=layer + 1, head=head + 1),
     )
-    explanation(
-        t("How it is computed"),
-        t(
-            "The mask sets the scores of masked keys to minus infinity. e to the power of minus infinity is 0. So the "
-            "softmax gives these keys a weight of exactly 0, and the other weights still sum to 1."
-        ),
-        r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\qquad M_{ij}\in\{0,-\infty\}",
-    )
+    explain("masks")
 
 
 def draw_masks(sentence: PaddedSentence, layer: int) -> None:

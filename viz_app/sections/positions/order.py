@@ -40,7 +40,7 @@ from viz_app.session.choices import settle
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_layer
-from viz_app.widgets.headings import explanation, section, verdict
+from viz_app.widgets.headings import explain, introduce, section, verdict
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note
@@ -48,18 +48,7 @@ from viz_app.widgets.text_notes import doubt_note
 __all__ = ["NUMBERS", "distance_numbers", "position_relations", "positions_in_sentence", "shuffled"]
 
 REACH = 12  # tokens on each side
-NUMBERS = {
-    "alibi": N_(
-        "Attention itself ignores the order of the words. This model adds nothing to its tokens. Each head lowers its "
-        "scores in proportion to the distance between query and key (**ALiBi**, Press et al. 2022). Nothing is "
-        "learned: each head has a fixed slope."
-    ),
-    "relative": N_(
-        "Attention itself ignores the order of the words. This model adds nothing to its tokens. It **learned a number "
-        "for each distance** and each head, and adds it to the scores (T5, Raffel et al. 2020). Far distances share "
-        "one number."
-    ),
-}
+NUMBERS = ("alibi", "relative")  # kinds of positions that add a number to each score
 
 ADDED = {
     "encoder": N_(
@@ -123,22 +112,13 @@ def distance_scores(key: CheckpointKey) -> None:
         key="distance_scores",
         alt=t("Score by the distance of query and key, a curve for each head of layer {layer}", layer=layer + 1),
     )
-    explanation(
-        t("Where it comes from"),
-        t(
-            "A query is Wx + b and a key is W′y + b′. Each is rotated by its position. Their product is a sum of four "
-            "products. The product of the rotated biases b and b′ does not depend on the words. It depends only on the "
-            "distance (Su et al. 2021, equation 16). The other three products depend on the words and on the distance. "
-            "When training starts, the first head prefers the previous word, and the second head prefers the next word."
-        ),
-        r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
-    )
+    explain("distance-scores")
 
 
 def distance_numbers(key: CheckpointKey) -> None:
     """Draw the numbers that a model adds to its scores: the same in every layer of the encoder or the decoder."""
     config = loading.config_of(key)
-    st.markdown(t(NUMBERS[config.model.positional]))
+    introduce(f"positions-{config.model.positional}")
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
             continue
