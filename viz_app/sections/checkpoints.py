@@ -48,25 +48,6 @@ __all__ = [
     "show_upload_problem",
 ]
 
-COLUMNS = N_(
-    (
-        "checkpoint",
-        "languages",
-        "task",
-        "family",
-        "tokens",
-        "positions",
-        "layers",
-        "heads",
-        "parameters",
-        "BLEU",
-        "chrF",
-        "accuracy",
-        "size, MB",
-        "memory, MB",
-        "maps, MB",
-    )
-)
 # The bundled models are small, and their cards name the family. Without these columns the table fits on a projector.
 OF_OTHERS = ("family", "memory, MB", "maps, MB")
 MOST_ROWS = 15  # a longer table scrolls
@@ -101,6 +82,7 @@ MOST = 40  # names in a list
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
     figures = listing.checkpoint_figures(found).drop(columns="problem")
+    columns = columns_of_table()
     only_ours = all(Path(listed.key.path).parent == CHECKPOINTS for listed in found)
     st.dataframe(
         in_words(figures),
@@ -108,8 +90,8 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
         height="content" if len(found) <= MOST_ROWS else "auto",
         placeholder="–",
         alt=t("Table of all checkpoints with task, languages, sizes and scores"),
-        column_order=[name for name in COLUMNS if not (only_ours and name in OF_OTHERS)],
-        column_config={name: t(name) for name in COLUMNS} | number_columns(),
+        column_order=[name for name in columns if not (only_ours and name in OF_OTHERS)],
+        column_config=columns,
     )
     for listed in found:
         if listed.config is None:
@@ -124,14 +106,22 @@ def in_words(figures: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def number_columns() -> dict[str, Any]:
-    """The formats and the explanations of the columns with numbers."""
+def columns_of_table() -> dict[str, Any]:
+    """Each column in its order → its heading, with the format and the explanation of its numbers."""
     number = st.column_config.NumberColumn
     memory = t(
         "Memory for all maps of a text of {tokens} tokens. It grows with the square of the length.",
         tokens=listing.TYPICAL_TOKENS,
     )
     return {
+        "checkpoint": t("checkpoint"),
+        "languages": t("languages"),
+        "task": t("task"),
+        "family": t("family"),
+        "tokens": t("tokens"),
+        "positions": t("positions"),
+        "layers": st.column_config.TextColumn(t("layers"), help=t("Encoder + decoder")),
+        "heads": t("heads"),
         "parameters": number(t("parameters"), format="localized"),
         "BLEU": number("BLEU", format="%.1f", help=t("sacreBLEU; in lower case if the model writes lower case")),
         "chrF": number("chrF", format="%.1f"),
@@ -139,7 +129,6 @@ def number_columns() -> dict[str, Any]:
         "size, MB": number(t("size, MB"), format="%.1f", help=t("On the disk")),
         "memory, MB": number(t("memory, MB"), format="%.1f", help=t("Of the weights, in single precision")),
         "maps, MB": number(t("maps, MB"), format="%.1f", help=memory),
-        "layers": st.column_config.TextColumn(t("layers"), help=t("Encoder + decoder")),
     }
 
 

@@ -36,6 +36,7 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import MapWindow, choose_window, pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import compared
@@ -72,13 +73,10 @@ HEIGHT = 360
 def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
     """Ask what to compare; returns the mode, and the column for its setting."""
     usual: Mode = "checkpoints" if has_others else "sentences"
-    settle("compare", usual, MODES)
     with st.container(key="set_compare"):
         modes, setting = st.columns([3, 2], vertical_alignment="bottom")
-    mode = modes.segmented_control(
-        t("Compare"), list(MODES), format_func=lambda mode: t(MODES[mode]), required=True, key="compare"
-    )
-    return mode or usual, setting
+    names = {mode: t(label) for mode, label in MODES.items()}
+    return choose(t("Compare"), names, key="compare", default=usual, place=modes), setting
 
 
 def two_checkpoints(

@@ -15,6 +15,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey, Listed
@@ -41,20 +42,8 @@ __all__ = [
 DEFAULT_CHECKPOINT = "everyday-en-de"  # newcomers type everyday sentences, which captions of pictures are not
 # Old links name checkpoints that others have replaced.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
-TASKS = {
-    "classification": N_("classifies texts"),
-    "translation": N_("translates or rewrites"),
-    "continuation": N_("continues texts"),
-    "reading": N_("reads texts"),
-}
-ENCODES = N_("encoder without an output layer")
 LANGUAGES = ("from_language", "into_language")  # choices
 MAX_NAME = 80  # characters of a name from a link
-NO_TRANSLATOR = {
-    "classification": N_("{name} classifies texts and does not translate. Choose a translator on the left."),
-    "continuation": N_("{name} continues texts and does not translate. Choose a translator on the left."),
-    "reading": N_("{name} reads texts and does not translate. Choose a translator on the left."),
-}
 
 
 def checkpoint_picker(listed: Sequence[Listed]) -> None:
@@ -110,7 +99,7 @@ def summary(config: AnyConfig) -> str:
         return t(
             "{family} · {task} · {layers} layers, {heads} heads each",
             family=worded(config.family),
-            task=t(TASKS[config.task] if config.predicts else ENCODES),
+            task=about_task(config.task, "does") if config.predicts else t("encoder without an output layer"),
             layers=layers,
             heads=config.model.num_heads,
         )
@@ -222,7 +211,7 @@ def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) ->
     key, config = require_checkpoint(listed)
     if config.task not in ("translation", *also):
         st.header(t("This page is about models that write text") if also else t("This page is about translation"))
-        st.info(t(NO_TRANSLATOR[config.task], name=plain(key.name)))
+        st.info(about_task(config.task, "no_translator", name=plain(key.name)))
         if config.task == "classification":
             link_to_sentiment()
         else:

@@ -16,8 +16,9 @@ from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongEr
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import GATE, JOBS
 from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services.analyses import Analysis
 
-__all__ = ["duration_text", "queue_text", "requested", "start_and_wait_for", "wait_for"]
+__all__ = ["duration_text", "measured", "queue_text", "requested", "start_and_wait_for", "wait_for"]
 
 Result = TypeVar("Result")
 
@@ -31,6 +32,26 @@ STOPPED: WeakKeyDictionary[Visitor, deque[Hashable]] = WeakKeyDictionary()
 def requested(subject: Hashable) -> bool:
     """Whether this visitor waits for the job with this subject."""
     return JOBS.find(subject, visitor()) is not None
+
+
+def measured(analysis: Analysis[Result], *, lane: str, step: str, ask: str = "") -> Result | None:
+    """The result of an analysis that takes long; None until a job has it. For `lane` and `step` see `wait_for`.
+
+    Args:
+        analysis: What is measured.
+        lane: The kind of work.
+        step: A sentence about the progress.
+        ask: The label of a button that starts the job; without it, the job starts when its page opens.
+    """
+    known = analysis.known()
+    if known is not None:
+        return known
+    if not ask:
+        return start_and_wait_for(*analysis.work(), lane=lane, step=step)
+    wanted = requested(analysis) or st.button(ask, icon=":material/play_arrow:", key="measure")
+    if wanted and wait_for(*analysis.work(), lane=lane, step=step) is not None:
+        st.rerun()
+    return None
 
 
 def start_and_wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, step: str) -> Result | None:

@@ -17,7 +17,7 @@ from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
 from tests.foreign_folders import make_folder
-from viz_app.sections.masks.bug_lab import MISTAKES
+from viz_app.content.explanations import EXPLANATIONS
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 
@@ -129,4 +129,4 @@ def test_a_text_of_any_length_works(toy: Checkpoint, name: str) -> None:
 
 
 def test_every_mistake_has_a_description() -> None:
-    assert list(MISTAKES) == list(BUGS)
+    assert {name for name in EXPLANATIONS if name.startswith("mistake-")} == {f"mistake-{name}" for name in BUGS}

@@ -22,6 +22,7 @@ from viz_app.components.page_parts import announce
 from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 from viz_app.sections.heads.intervention_choice import (
@@ -37,7 +38,7 @@ from viz_app.sections.heads.intervention_choice import (
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.server.server_state import JOBS
 from viz_app.services import analyses, loading, results
-from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
@@ -50,42 +51,6 @@ from viz_app.widgets.search_picker import forced_words_note
 
 __all__ = ["CLICKS", "ablation_board"]
 
-LOG_PROBABILITIES = {
-    "translation": N_(
-        "The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
-        "nats)."
-    ),
-    "continuation": N_(
-        "The continuation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
-        "nats)."
-    ),
-}
-MEANINGS = {  # what changes → the colours, the sign
-    "text": (
-        N_("**Blue: without this head, the text of the model is less likely. Red: it is more likely.**"),
-        N_("The sign ≠ marks heads that change the text when they alone are silenced: {n} of {all}."),
-    ),
-    "class": (
-        N_("**Blue: without this head, the class of the model is less likely. Red: it is more likely.**"),
-        N_("The sign ≠ marks heads that change the class when they alone are silenced: {n} of {all}."),
-    ),
-}
-LOG_PROBABILITY = (
-    N_("The log-probability changes by up to {change} nats."),
-    N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability most."),
-)
-MEASURES = {  # task → how much the measure changes, the head that lowers it most
-    "translation": LOG_PROBABILITY,
-    "continuation": LOG_PROBABILITY,
-    "reading": (
-        N_("The log-probability of the guessed words changes by up to {change} nats."),
-        N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability of the guessed words most."),
-    ),
-    "classification": (
-        N_("The log-odds change by up to {change} nats."),
-        N_("{head}. Of all heads with the sign ≠, this head lowers the log-odds of the class most."),
-    ),
-}
 MOST_SECONDS = 3.0  # of a measurement without a job
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
@@ -111,8 +76,8 @@ def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
         same = tuple((position, token.id) for position, token in enumerate(before.written))
         rescored = Run(text=changed.text, forced=same, changes=changed.changes)
         new = results.log_prob_of(key, rescored) if changed.changes else old
-        sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
-        st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
+        numbers = {"before": f"{old:.2f}", "after": f"{new:.2f}", "change": f"{new - old:+.2f}"}
+        st.caption(about_task("continuation" if before.prompt_length else "translation", "log_probability", **numbers))
 
 
 def class_before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
@@ -166,13 +131,12 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
 
 def effects_sentence(effects: SilencingEffects, task: str) -> str:
     """The meaning of the board's colours, and the number of heads that change the result when silenced alone."""
-    colours, sign = MEANINGS["class" if task == "classification" else "text"]
     positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
     return sentences(
         [
-            t(colours),
-            t(MEASURES[task][0], change=decimal(largest_change(effects), digits=2)),
-            t(sign, n=int((positions >= 0).sum()), all=len(positions)),
+            about_task(task, "colours"),
+            about_task(task, "effect", change=decimal(largest_change(effects), digits=2)),
+            about_task(task, "sign", n=int((positions >= 0).sum()), all=len(positions)),
         ]
     )
 
@@ -221,8 +185,8 @@ def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, b
         st.caption(sentences([t("The effect of each head is not measured here."), plain(worded(reason))]))
         return None, False
     seconds = analyses.seconds_of_effects(key, text)
-    known = Analysis.of(silence_each_head, key, Run(text=text)).known()
-    effects = analysis_of(silence_each_head, key, Run(text=text)) if seconds <= MOST_SECONDS else known
+    analysis = Analysis.of(silence_each_head, key, Run(text=text))
+    effects = analysis.answer() if seconds <= MOST_SECONDS else analysis.known()
     if effects is None:
         return None, requests_effects(key, text, seconds)
     summary(effects, results.result_of(key, run), loading.config_of(key).task)
@@ -241,8 +205,7 @@ def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
             )
         )
         return False
-    subject, _ = Analysis.of(silence_each_head, key, Run(text=text)).work()
-    if requested(subject):
+    if requested(Analysis.of(silence_each_head, key, Run(text=text))):
         return True
     meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
     meaning.caption(
@@ -265,7 +228,7 @@ def summary(effects: SilencingEffects, before: Result, task: str) -> None:
             on_click=set_choice,
             args=("intervention", Intervention(ablated=frozenset({head}))),
             width="stretch",
-            help=t(MEASURES[task][1], head=head_name(head)),
+            help=about_task(task, "decisive", head=head_name(head)),
         )
     with table:
         numbers(
@@ -319,8 +282,8 @@ def ablation_board(key: CheckpointKey) -> None:
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            subject, work = Analysis.of(silence_each_head, key, Run(text=run.text)).work()
-            if wait_for(subject, work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
+            work = Analysis.of(silence_each_head, key, Run(text=run.text)).work()
+            if wait_for(*work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
                 st.rerun()
 
 
@@ -379,9 +342,9 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
-    subject, work = Analysis.of(decisive_heads, key, Run(text=text)).work()
-    if wanted or requested(subject):
-        silenced = wait_for(subject, work, lane="search", step=N_("Translation {done} of {total}."))
+    analysis = Analysis.of(decisive_heads, key, Run(text=text))
+    if wanted or requested(analysis):
+        silenced = wait_for(*analysis.work(), lane="search", step=N_("Translation {done} of {total}."))
         if silenced is not None:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()

@@ -18,6 +18,7 @@ from model.safety.json_files import decoded
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import FloatArray, marked
@@ -29,7 +30,7 @@ from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import explain, section
-from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
+from viz_app.widgets.long_work import measured
 from viz_app.widgets.text_field import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
@@ -68,11 +69,6 @@ METRIC_TEXTS = {  # metric → title, heading of a column, meaning
 UNITS = {"entropy": N_("nats"), "distance": N_("tokens")}
 MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
 
-LOSSES = {
-    "translation": N_("The loss is measured on translations, in nats per token."),
-    "continuation": N_("The loss is that of the sentences themselves, in nats per token."),
-    "classification": N_("The loss is minus the log-odds of the model's own class, in nats."),
-}
 Item = TypeVar("Item")
 Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rate
 
@@ -256,7 +252,7 @@ def head_importance(key: CheckpointKey) -> None:
         st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
         return
     task, pairs = config.task, sentence_set(config)
-    st.markdown(sentences([t(LOSSES[task]), t("Sentences: {n}.", n=len(pairs))]))
+    st.markdown(sentences([about_task(task, "loss"), t("Sentences: {n}.", n=len(pairs))]))
     if task == "translation" and not all(translation for _, translation in pairs):
         st.markdown(
             t(
@@ -298,15 +294,9 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
 def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
     """The change of the loss without each head; None until it is measured."""
     section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
-    changes = Analysis.of(importance_of_each_head, key, pairs).known()
-    if changes is not None:
-        return changes
-    subject, work = Analysis.of(importance_of_each_head, key, pairs).work()
-    if not requested(subject) and not st.button(t("Measure every head"), icon=":material/play_arrow:", key="measure"):
-        return None
-    if wait_for(subject, work, lane="importance", step=N_("Head {done} of {total}.")) is not None:
-        st.rerun()
-    return None
+    analysis = Analysis.of(importance_of_each_head, key, pairs)
+    step = N_("Head {done} of {total}.")
+    return measured(analysis, lane="importance", step=step, ask=t("Measure every head"))
 
 
 def comparison(gradients: Grids, changes: Grids, count: int) -> str:
@@ -364,10 +354,7 @@ def word_alignment(key: CheckpointKey) -> None:
             )
         )
         return
-    links = Analysis.of(link_all_pairs, key).known()
-    if links is None:
-        subject, work = Analysis.of(link_all_pairs, key).work()
-        links = start_and_wait_for(subject, work, lane="alignment", step=N_("Sentence {done} of {total}."))
+    links = measured(Analysis.of(link_all_pairs, key), lane="alignment", step=N_("Sentence {done} of {total}."))
     if links is None:
         return
     rows = error_rates(links, pairs)

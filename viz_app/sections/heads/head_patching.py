@@ -18,6 +18,7 @@ from model.text.pair import Text, paired, texts_of
 from viz_app.content.examples import DONORS, demonstration_for, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import Axes
@@ -31,7 +32,7 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explain, section
-from viz_app.widgets.long_work import start_and_wait_for
+from viz_app.widgets.long_work import measured
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import note_shared_second_text, require_text
 from viz_app.widgets.text_notes import length_remedy, note_cleaning
@@ -39,18 +40,6 @@ from viz_app.widgets.text_notes import length_remedy, note_cleaning
 __all__ = ["head_patching"]
 
 MAX_TOKENS = 25  # of either text
-SAME_RESULTS = {
-    "translation": N_("Both translations are the same, so nothing differs. Change a word of the donor sentence."),
-    "continuation": N_("Both continuations are the same, so nothing differs. Change a word of the donor sentence."),
-    "reading": N_("Both guesses are the same, so nothing differs. Change a word of the donor sentence."),
-    "classification": N_("Both classes are the same, so nothing differs. Change a word of the donor sentence."),
-}
-PATCHED_RESULT = {
-    "translation": N_("The translation with this head"),
-    "continuation": N_("The continuation with this head"),
-    "reading": N_("The text with the guesses with this head"),
-    "classification": N_("The class with this head"),
-}
 MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visitor waits
 
 
@@ -107,10 +96,8 @@ def head_patching(key: CheckpointKey) -> None:
     runs = two_runs(key, text, donor)
     if runs is None:
         return
-    closeness = Analysis.of(patch_every_head, key, donor, text).known()
-    if closeness is None:
-        subject, work = Analysis.of(patch_every_head, key, donor, text).work()
-        closeness = start_and_wait_for(subject, work, lane="patching", step=N_("Run {done} of {total}."))
+    patching = Analysis.of(patch_every_head, key, donor, text)
+    closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
     if closeness is None:
         return
     every_head(runs, closeness)
@@ -177,7 +164,7 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
         st.info(plain(worded(error)))
         return None
     if found is None:
-        st.info(t(SAME_RESULTS[task]))
+        st.info(about_task(task, "same_results"))
         return None
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
 
@@ -255,7 +242,7 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
 
 def patched_translation(runs: Runs, patched: Result, head: Head) -> None:
     section(
-        t(PATCHED_RESULT[runs.task]),
+        about_task(runs.task, "patched"),
         t("{head}, patched at every position.", head=head_name(head)),
     )
     texts = [(t("receiver"), runs.receiver.text), (t("with the patched head"), patched.text)]

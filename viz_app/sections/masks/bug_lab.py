@@ -10,6 +10,7 @@ from model.analysis.padded_batch import padded_batch
 from model.checkpoints.languages import tag
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
@@ -24,12 +25,6 @@ __all__ = ["MISTAKES", "bug_lab"]
 
 HEIGHT = 380
 CORRECT = ""  # the name of the masks without a mistake
-RESULTS = {  # task → a heading of the table, a title
-    "translation": (N_("translation"), N_("The translation with this mistake")),
-    "continuation": (N_("continuation"), N_("The continuation with this mistake")),
-    "reading": (N_("text with the guessed words"), N_("The text with the guessed words with this mistake")),
-    "classification": (N_("class"), N_("The class with this mistake")),
-}
 LEAKED = {"encoder": N_("leaked: encoder"), "decoder": N_("leaked: decoder"), "cross": N_("leaked: cross")}
 
 
@@ -115,7 +110,7 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
                 "here than in training."
             )
         )
-    section(t(RESULTS[config.task][1]), sentences(about))
+    section(about_task(config.task, "mistaken"), sentences(about))
     st.html(
         compared(
             *(
@@ -135,7 +130,7 @@ def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     correct, predicted = reports[CORRECT], getattr(config, "predicts", True)
     st.markdown(sentences(meanings_of_columns(correct, predicted=predicted)))
     unit = t("nats") if predicted else None
-    result = t(RESULTS[config.task][0])
+    result = about_task(config.task, "result")
     st.dataframe(
         pd.DataFrame([table_row(titles[name], report, sentence.row, result) for name, report in reports.items()]),
         hide_index=True,

@@ -1,0 +1,16 @@
+"""What pages say about a task, where it differs from task to task. `tasks.toml` holds it."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from viz_app.content.translation import t
+
+__all__ = ["about_task"]
+
+TASKS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def about_task(task: str, name: str, **values: object) -> str:
+    """The text of this name about a task, translated, with its values."""
+    return t(TASKS[task][name], **values)
