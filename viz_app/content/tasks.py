@@ -11,6 +11,6 @@ __all__ = ["about_task"]
 TASKS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def about_task(task: str, name: str, **values: object) -> str:
-    """The text of this name about a task, translated, with its values."""
-    return t(TASKS[task][name], **values)
+def about_task(task: str, what: str, /, **values: object) -> str:
+    """What pages say about a task, such as its "loss", translated, with the values of the text."""
+    return t(TASKS[task][what], **values)

@@ -60,7 +60,7 @@ def explain(*names: str, **values: object) -> None:
     explanation(t(parts[0].label), text, "".join(part.formula for part in parts))
 
 
-def introduce(name: str, **values: object) -> None:
+def introduce(name: str, /, **values: object) -> None:
     """Say what follows on the page, in the words of `explanations.toml`."""
     st.markdown(t(EXPLANATIONS[name].text, **values))
 

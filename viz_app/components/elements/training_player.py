@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
-from viz_app.components.elements.maps import OpenHead, opening
-from viz_app.components.mounting import component, labels_of, masked_out, packed
+from viz_app.components.mounting import OpenHead, component, labels_of, masked_out, opening, packed, tiles
 from viz_app.content.translation import t
-from viz_app.figures.overview import heads_image
+from viz_app.figures.overview import SMALL_TILE
 from viz_app.figures.style import Axes
 
 __all__ = ["Snapshot", "training_player"]
@@ -67,7 +66,7 @@ def training_player(
         "weights": packed(np.stack(large)),
         "snapshot": shown,
         "snapshots": [
-            {"name": one.name, "text": one.text, "loss": one.loss, "picture": heads_image(one.maps, allowed)}
+            {"name": one.name, "text": one.text, "loss": one.loss, "tiles": tiles(one.maps, allowed, limit=SMALL_TILE)}
             for one in snapshots
         ],
     }
