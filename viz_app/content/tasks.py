@@ -6,7 +6,7 @@ from pathlib import Path
 
 from viz_app.content.translation import t
 
-__all__ = ["about_task"]
+__all__ = ["TASKS", "about_task"]
 
 TASKS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 

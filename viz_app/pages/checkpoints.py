@@ -16,7 +16,7 @@ from viz_app.widgets.headings import draw_tabs, introduce
 found = listing.listed_checkpoints()
 introduce("checkpoints")
 if not found:
-    checkpoint_choice.require_checkpoint(found)
+    checkpoint_choice.require_checkpoint()
 checkpoints.show_checkpoint_table(found)
 messages = st.container()
 with messages:
@@ -27,7 +27,7 @@ if form.open:
         own = own_checkpoints().values()
         checkpoints.bring_your_own({listed.key.name for listed in found if Path(listed.key.path) not in own})
 
-key, config = checkpoint_choice.require_checkpoint(found)
+key, config = checkpoint_choice.require_checkpoint()
 with messages:
     checkpoints.note_opened(key.name)
 st.header(plain(key.name))

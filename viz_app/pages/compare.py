@@ -23,7 +23,7 @@ from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.text_field import require_text
 
 listed = listing.listed_checkpoints()
-key, config = checkpoint_choice.require_translator(listed, also=("continuation", "reading"))
+key, config = checkpoint_choice.require_model("translation", "continuation", "reading", attends=False)
 others = listing.comparable(key, config, listed)
 mode, setting = choose_mode(has_others=bool(others))
 text = require_text(config, opening=demonstration_for(config).compared)

@@ -9,7 +9,7 @@ from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
-from viz_app.services import listing, results
+from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
@@ -37,7 +37,7 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     doubt_note(key, Run(text=text))
 
 
-key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_checkpoint()
 introduce("start")
 code_field(key="code_on_start")  # on a phone, students of a class must not look for it
 words, pages = st.columns([1.25, 1], gap="large")

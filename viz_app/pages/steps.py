@@ -8,7 +8,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.shared import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
-from viz_app.services import listing, results
+from viz_app.services import results
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import explain
@@ -16,7 +16,7 @@ from viz_app.widgets.search_picker import chosen_forced_tokens, forced_words_cap
 from viz_app.widgets.text_field import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
-key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
+key, config = checkpoint_choice.require_model("translation", "continuation")
 text, _ = texts_of(require_text(config, forces=True))
 run = Run(text=text, forced=chosen_forced_tokens(key))
 translation = results.result_of(key, run)

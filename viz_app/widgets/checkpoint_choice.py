@@ -18,7 +18,7 @@ from viz_app.content.plain import as_sentence, plain
 from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services import loading
-from viz_app.services.listing import CheckpointKey, Listed
+from viz_app.services.listing import CheckpointKey, Listed, listed_checkpoints
 from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -31,11 +31,10 @@ __all__ = [
     "checkpoint_picker",
     "chosen_key",
     "link_to_sentiment",
-    "require_attention",
     "require_checkpoint",
     "require_classifier",
+    "require_model",
     "require_snapshots",
-    "require_translator",
     "require_usable",
 ]
 
@@ -175,12 +174,13 @@ def require_usable(name: object, listed: Sequence[Listed]) -> None:
     end_page()
 
 
-def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_checkpoint() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint and its configuration.
 
     Raises:
         PageEnded: it is missing, broken, or there is none at all.
     """
+    listed = listed_checkpoints()
     require_usable(choices().chosen.get("checkpoint"), listed)
     chosen = chosen_among(listed)
     if chosen is None:
@@ -201,55 +201,46 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
     return noted(*opened(key))
 
 
-def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:
-    """As `require_checkpoint`, for a page about translation.
+def require_model(*tasks: str, attends: bool = True, transformer_heading: str = "") -> tuple[CheckpointKey, AnyConfig]:
+    """As `require_checkpoint`, for a page that not every model has something for. A sentence says what to choose.
 
     Args:
-        listed: All checkpoints.
-        also: Other tasks that the page can show.
+        tasks: The tasks that the page can show.
+        attends: The page is about attention.
+        transformer_heading: The heading that replaces the page for a recurrent network, if the page is about a part
+            that only a Transformer has.
+
+    Raises:
+        PageEnded: the page has nothing for the chosen model.
     """
-    key, config = require_checkpoint(listed)
-    if config.task not in ("translation", *also):
-        st.header(t("This page is about models that write text") if also else t("This page is about translation"))
-        st.info(about_task(config.task, "no_translator", name=plain(key.name)))
+    key, config = require_checkpoint()
+    name = plain(key.name)
+    if config.task not in tasks:
+        st.header(t("This page is about models that write text"))
+        st.info(about_task(config.task, "no_translator", name=name))
         if config.task == "classification":
             link_to_sentiment()
         else:
             page_link("translate", t("See all of its attention maps on the page Translate"))
         end_page()
-    return key, config
-
-
-def require_attention(
-    listed: Sequence[Listed], *, also: Sequence[str] = (), transformer_heading: str = ""
-) -> tuple[CheckpointKey, AnyConfig]:
-    """As `require_translator`, for a page about attention.
-
-    Args:
-        listed: All checkpoints.
-        also: See `require_translator`.
-        transformer_heading: The heading that replaces the page for a recurrent network, if the page is about a part
-            that only a Transformer has.
-    """
-    key, config = require_translator(listed, also=also)
     if transformer_heading and isinstance(config.model, RecurrentConfig):
         st.header(transformer_heading)
         st.info(
             t(
                 "{name} is a recurrent network and reads one word after the other. Choose a Transformer on the left.",
-                name=plain(key.name),
+                name=name,
             )
         )
         if config.model.kinds:
             page_link("translate", t("See the attention of this network on the page Translate"))
         end_page()
-    if not config.model.kinds:
+    if attends and not config.model.kinds:
         st.header(t("This page is about attention"))
         st.info(
             t(
                 "{name} has no attention. It keeps the whole source sentence in one vector. Choose another checkpoint "
                 "on the left.",
-                name=plain(key.name),
+                name=name,
             )
         )
         end_page()
@@ -261,7 +252,7 @@ def link_to_sentiment() -> None:
     page_link("sentiment", t("See its attention on the page Sentiment"))
 
 
-def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_snapshots() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it has snapshots of its training, else the first checkpoint that has them.
 
     Raises:
@@ -272,7 +263,6 @@ def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
         return config.task == "translation" and bool(config.model.kinds) and len(list_snapshots(Path(key.path))) > 1
 
     return chosen_or_first(
-        listed,
         has_snapshots,
         instead=N_("The chosen checkpoint has no snapshots of its training. This page shows {name} instead."),
         without=N_(
@@ -282,14 +272,13 @@ def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
     )
 
 
-def require_classifier(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_classifier() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it classifies, else the first classifier.
 
     Raises:
         PageEnded: there is no classifier.
     """
     return chosen_or_first(
-        listed,
         lambda _, config: config.task == "classification",
         instead=N_("The chosen checkpoint is not a classifier. This page uses {name} instead."),
         without=N_("There is no classifier. Train one with `python -m model train imdb-sentiment`."),
@@ -297,16 +286,16 @@ def require_classifier(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
 
 
 def chosen_or_first(
-    listed: Sequence[Listed], suits: Callable[[CheckpointKey, AnyConfig], bool], *, instead: str, without: str
+    suits: Callable[[CheckpointKey, AnyConfig], bool], *, instead: str, without: str
 ) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it suits, else the first that does.
 
     Args:
-        listed: All checkpoints.
         suits: Whether a page can show a checkpoint.
         instead: The note for another checkpoint than the chosen one, with a place for its name, marked with `N_`.
         without: The message where none suits, marked with `N_`.
     """
+    listed = listed_checkpoints()
     require_usable(choices().chosen.get("checkpoint"), listed)
     usable = [one for one in listed if one.config is not None and suits(one.key, one.config)]
     if not usable:
