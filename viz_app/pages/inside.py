@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-import streamlit as st
-
-from model.config.section import ConfigError
 from model.inference.run import Run
 from viz_app.content.plain import plain
 from viz_app.content.tasks import TASKS
@@ -18,6 +15,7 @@ from viz_app.sections.inside.why_this_word import why_this_word
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import draw_tabs
 from viz_app.widgets.search_picker import forced_words_note
@@ -26,12 +24,8 @@ from viz_app.widgets.search_picker import forced_words_note
 def where_it_can(section: Callable[[CheckpointKey, Run], None]) -> None:
     """Draw a section about the residual stream, or say why it cannot be drawn."""
     if problem := analyses.why_no_residual_stream(key):
-        st.info(plain(worded(problem)))
-        return
-    try:
-        section(key, run)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
+        end_page(plain(worded(problem)))
+    section(key, run)
 
 
 key, config = checkpoint_choice.require_model(

@@ -8,11 +8,13 @@ from html import escape
 
 import streamlit as st
 
+from model.config.section import ConfigError
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import sentences
-from viz_app.content.plain import as_sentence
-from viz_app.content.translation import t
+from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import t, worded
 from viz_app.session.choices import set_choice, settle
+from viz_app.session.page_end import PageEnded
 
 __all__ = ["draw_tabs", "explain", "explanation", "heading", "introduce", "section", "verdict"]
 
@@ -66,7 +68,7 @@ def introduce(name: str, /, **values: object) -> None:
 
 
 def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *, first: str = "") -> None:
-    """Show tabs, and draw the one that is open.
+    """Show tabs, and draw the one that is open. A `ConfigError` says in the place of a tab why it cannot be drawn.
 
     Args:
         key: The name of the choice.
@@ -81,7 +83,12 @@ def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *
     for place, (_, draw) in zip(places, parts.values(), strict=True):
         if place.open:
             with place:
-                draw()
+                try:
+                    draw()
+                except PageEnded:  # the tab is the last part of its page
+                    pass
+                except ConfigError as error:
+                    st.info(plain(worded(error)))
 
 
 def open_tab(key: str, labels: Mapping[str, str]) -> None:

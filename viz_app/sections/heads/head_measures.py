@@ -106,8 +106,7 @@ def sentence_set(config: AnyConfig) -> Pairs:
 def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
     """The sentence of each line, and the translation or second text behind its tab."""
     if not lines:
-        st.info(t("Add at least one sentence."))
-        end_page()
+        end_page(t("Add at least one sentence."))
     longest = max(map(len, lines))
     if len(lines) > MAX_LINES or longest > MAX_LINE:
         st.warning(
@@ -246,11 +245,9 @@ def head_importance(key: CheckpointKey) -> None:
     """Ask for sentences; draw the gradient estimate at once, and the measured importance when the visitor asks."""
     config = loading.config_of(key)
     if read_only := analyses.why_read_only(key):
-        st.info(plain(worded(read_only)))
-        return
+        end_page(plain(worded(read_only)))
     if config.task == "reading":
-        st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
-        return
+        end_page(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
     task, pairs = config.task, sentence_set(config)
     st.markdown(sentences([about_task(task, "loss"), t("Sentences: {n}.", n=len(pairs))]))
     if task == "translation" and not all(translation for _, translation in pairs):
@@ -262,8 +259,6 @@ def head_importance(key: CheckpointKey) -> None:
         )
     gradients = gradient_estimate(key, pairs)
     changes = measured_changes(key, pairs)
-    if changes is None:
-        return
     draw(
         head_grids(mean_by_title(changes), unit=t("nats"), signed=True, height=280),
         key="measured",
@@ -291,8 +286,8 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
     return gradients
 
 
-def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
-    """The change of the loss without each head; None until it is measured."""
+def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids:
+    """The change of the loss without each head. Until it is measured, a button or a progress bar ends the page."""
     section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
     analysis = Analysis.of(importance_of_each_head, key, pairs)
     step = N_("Head {done} of {total}.")
@@ -347,16 +342,13 @@ def word_alignment(key: CheckpointKey) -> None:
     """List all heads, and the summaries of all heads, by their alignment error rate."""
     pairs = analysis_of(aligned_pairs, key)
     if not pairs:
-        st.info(
+        end_page(
             t(
                 "Alignments made by hand exist for English and German only. Choose a translator between these two "
                 "languages on the left."
             )
         )
-        return
     links = measured(Analysis.of(link_all_pairs, key), lane="alignment", step=N_("Sentence {done} of {total}."))
-    if links is None:
-        return
     rows = error_rates(links, pairs)
     pointer, when, least = rows[0]
     rows.append((t("co-occurrence of words"), "", error_rate(cooccurrence(pairs), pairs)))

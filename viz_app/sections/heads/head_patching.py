@@ -9,7 +9,6 @@ from model.analysis.availability import nothing_predicted
 from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
-from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.result import Result
 from model.inference.run import Run
@@ -28,6 +27,7 @@ from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
@@ -81,25 +81,19 @@ def head_patching(key: CheckpointKey) -> None:
     """Ask for the receiver and its donor, and draw how much closer each head brings it to the donor's token."""
     config = loading.config_of(key)
     if problem := why_no_patching(key):
-        st.info(problem)
-        return
+        end_page(problem)
     opening = demonstration_for(config).receiver
     classifies = config.task == "classification"
     text = require_review(config, opening=opening) if classifies else require_text(config, opening=opening)
     typed = donor_field(config, texts_of(text)[0])
     if not typed.strip():
-        st.info(t("Type a donor sentence."))
-        return
+        end_page(t("Type a donor sentence."))
     add_fact(t("Donor"), typed)
     donor = paired(typed, texts_of(text)[1])
     note_shared_second_text(text)
-    runs = two_runs(key, text, donor)
-    if runs is None:
-        return
+    runs = require_runs(key, text, donor)
     patching = Analysis.of(patch_every_head, key, donor, text)
     closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
-    if closeness is None:
-        return
     every_head(runs, closeness)
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
@@ -131,8 +125,13 @@ def donor_field(config: AnyConfig, text: str) -> str:
     return donor or ""
 
 
-def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
-    """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
+def require_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs:
+    """Draw both results.
+
+    Raises:
+        PageEnded: heads cannot be patched between them; a sentence says why.
+        ConfigError: the model has no logits to compare.
+    """
     task = loading.config_of(key).task
     runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
@@ -146,10 +145,9 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
         limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
         longer = runs[lengths.index(max(lengths))]
         which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
-        st.info(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
-        return None
+        end_page(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
     if parameters > MAX_PARAMETERS:
-        st.info(
+        end_page(
             t(
                 "This model has {n} million parameters. Patching runs a model hundreds of times, so the limit is "
                 "{limit} million. Choose a smaller model on the left.",
@@ -157,15 +155,9 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
                 limit=decimal(MAX_PARAMETERS / 1e6),
             )
         )
-        return None
-    try:
-        found = analyses.contrast_of(key, donor, text)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
-        return None
+    found = analyses.contrast_of(key, donor, text)
     if found is None:
-        st.info(about_task(task, "same_results"))
-        return None
+        end_page(about_task(task, "same_results"))
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
 
 

@@ -10,7 +10,6 @@ import streamlit as st
 from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.analysis.anatomy import anatomy as anatomy_in
 from model.config.kinds import KINDS
-from model.config.section import ConfigError
 from model.inference.run import Run
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain, visible
@@ -37,11 +36,7 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(loading.config_of(key)))
-    try:
-        anatomy = analysis_of(anatomy_in, key, run, kind, layer)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
-        return
+    anatomy = analysis_of(anatomy_in, key, run, kind, layer)
     query_tokens, key_tokens = results.result_of(key, run).tokens_of(kind)
     query = choose(
         t("Query: {token}", token=t(KINDS[kind].query)),

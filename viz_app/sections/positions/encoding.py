@@ -168,8 +168,9 @@ def draw_similarity(table: FloatArray) -> None:
 def position_waves(encoding: Encoding) -> None:
     """Draw the waves of a sinusoidal or rotary encoding, or say that there are none."""
     if not encoding.has_formula:
-        st.info(t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left."))
-        return
+        end_page(
+            t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left.")
+        )
     lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
     shown = dict.fromkeys(2 * round(i) for i in np.linspace(0, encoding.table.shape[1] / 2 - 1, 5))
     sines = {

@@ -37,6 +37,7 @@ from viz_app.services import analyses, loading, results
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_layer
@@ -284,15 +285,13 @@ def positions_in_sentence(key: CheckpointKey, own: FloatArray) -> None:
     """Draw what positions (max_length, D) do in a sentence of a translator, or in a text that a classifier reads."""
     config = loading.config_of(key)
     if isinstance(config, ForeignConfig):
-        st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
-        return
+        end_page(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
     if config.task != "translation":
         distance_weights(key)
         checkpoint_choice.link_to_sentiment()
         return
     if config.model.positional == "rotary":
-        st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
-        return
+        end_page(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
     text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
     doubt_note(key, Run(text=text))
     draw_encoder_input(key, text, own)
