@@ -1,7 +1,9 @@
 """The models that all visitors share. Nobody changes them. As many stay loaded as fit into memory."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,8 @@ from model.foreign.chat_template import frame_of, with_chat
 from model.inference.continuation import with_continuation
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
+from model.network.direct import direct
+from model.network.own_model import OwnModel
 from viz_app.content.translation import t
 from viz_app.server.resources import available, threads
 from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, Cache, remembered
@@ -36,6 +40,7 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
+Opened = TypeVar("Opened", bound=Checkpoint | ClassifierCheckpoint)
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app never asks another host
@@ -54,12 +59,18 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
             device = pick_device(DEVICE)
             # Weights on another device do not fill this memory. Other models leave it when this one needs their place.
             most = min(MODELS_SHARE, available() + MODELS.size) if device.type == "cpu" else None
-            return open_checkpoint(folder, device=str(device), max_bytes=most)
+            return called_directly(open_checkpoint(folder, device=str(device), max_bytes=most))
 
     checkpoint = MODELS.get(key.model, load)
     if isinstance(checkpoint, Checkpoint):
         return as_chosen(checkpoint, key)
     return checkpoint
+
+
+def called_directly(checkpoint: Opened) -> Opened:
+    """The checkpoint with a faster form of our own models, see `direct`. Modules of a library may call each other."""
+    model: object = checkpoint.model
+    return replace(checkpoint, model=cast(Any, direct(model))) if isinstance(model, OwnModel) else checkpoint
 
 
 def as_chosen(checkpoint: Checkpoint, key: CheckpointKey) -> Checkpoint:
@@ -91,7 +102,7 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
         CheckpointError: its weights cannot be loaded.
     """
     trained = translator(key)
-    return MODELS.get((key, step), lambda: open_snapshot(trained, list_snapshots(trained.path)[step]))
+    return MODELS.get((key, step), lambda: called_directly(open_snapshot(trained, list_snapshots(trained.path)[step])))
 
 
 def model_bytes(loaded: object) -> int:
