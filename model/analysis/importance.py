@@ -18,9 +18,10 @@ from torch import Tensor
 
 from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Loaded
+from model.decoding.search import greedy_ids
 from model.inference.classify import log_odds_of
 from model.inference.passes import encode_texts, pad_ids, padded_for
-from model.inference.searching import greedy_ids, source_ids
+from model.inference.searching import source_ids
 from model.interventions import Head
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, ablate_heads, hook_name, tracing

@@ -17,9 +17,7 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
 from model.checkpoints.checkpoint import Loaded
-from model.decoding.decoder_state import SearchInput, without_padding
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy, without_padding
 from model.inference.classify import probabilities_of
 from model.inference.passes import PaddedIds, Side, batch_logits, pad_ids
 from model.inference.searching import written_ids

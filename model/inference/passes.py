@@ -10,8 +10,9 @@ from torch import Tensor
 from model.checkpoints.checkpoint import Loaded
 from model.corpora.batch import pad
 from model.corpora.examples import shortened
+from model.decoding.search import greedy_ids
 from model.inference.result import Recording, Result
-from model.inference.searching import greedy_ids, source_ids
+from model.inference.searching import source_ids
 from model.network.protocols import PredictsMasked, Reads, ReadsBatches, Writes, classifies
 from model.text.pair import Text
 from model.trace import Edit, tracing

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.decoding.search import Branch, Fate, Step, finish
+from model.decoding.search import NOTHING_FORCED, Branch, Fate, Step, finish
 from model.inference.searching import require_writing, search_input, start_search, written_ids
 
 __all__ = ["Node", "SearchTree", "search_tree"]

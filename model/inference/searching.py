@@ -8,20 +8,16 @@ from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.beam import beam
-from model.decoding.decoder_state import NOTHING_FORCED, SearchInput
-from model.decoding.greedy import greedy
 from model.decoding.sampling import sample
-from model.decoding.search import Hypothesis, Search, finish
+from model.decoding.search import NOTHING_FORCED, Hypothesis, Search, SearchInput, finish, greedy
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text
 from model.text.tokenizers import TokenizerPair
-from model.text.vocab import OURS, Specials
 
 __all__ = [
     "GREEDY",
     "best_hypotheses",
     "forced_ids",
-    "greedy_ids",
     "require_writing",
     "search_input",
     "source_ids",
@@ -171,18 +167,3 @@ def best_hypotheses(
 def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
     """The ids of a hypothesis without its end token."""
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
-
-
-def greedy_ids(model: Writes, sources: Sequence[Sequence[int]], *, specials: Specials = OURS) -> list[tuple[int, ...]]:
-    """The ids that greedy search writes for each source, with `</s>` where the model reached it.
-
-    Args:
-        model: In evaluation mode.
-        sources: The token ids of each source.
-        specials: The ids that start, end or never appear.
-    """
-    if not sources:
-        return []
-    start = SearchInput(sources=sources, specials=specials)
-    _, hypotheses = finish(start_search(model, start, GREEDY), keep_steps=False)
-    return [hypothesis.ids for hypothesis in hypotheses]

@@ -7,17 +7,10 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED, SearchInput, forced_prefix, length_limit
-from model.decoding.search import Hypothesis, Search, finish
+from model.decoding.search import NOTHING_FORCED, Hypothesis, Search, SearchInput, finish, forced_prefix, length_limit
 from model.inference.reading import record_reading
 from model.inference.result import Recording, Result, attention_maps, attention_masks
-from model.inference.searching import (
-    GREEDY,
-    best_hypotheses,
-    search_input,
-    start_search,
-    written_ids,
-)
+from model.inference.searching import GREEDY, best_hypotheses, search_input, start_search, written_ids
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint, load_tokenizers, read_config
-from model.inference.searching import greedy_ids, require_writing, source_ids
+from model.decoding.search import greedy_ids
+from model.inference.searching import require_writing, source_ids
 from model.text.cleaning import changes, clean
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine

@@ -31,7 +31,7 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair
-from model.decoding.decoder_state import length_limit
+from model.decoding.search import length_limit
 from model.foreign.models import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.passes import padded_for

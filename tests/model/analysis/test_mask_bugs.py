@@ -8,9 +8,7 @@ import torch
 from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
 from model.analysis.padded_batch import padded_batch
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decoder_state import SearchInput, length_limit
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy, length_limit
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID

@@ -6,10 +6,8 @@ from torch import Tensor
 
 from model.config.search import SearchConfig
 from model.decoding.beam import beam
-from model.decoding.decoder_state import DecoderState, SearchInput, length_limit
-from model.decoding.greedy import greedy
 from model.decoding.sampling import filter_log_probs, sample
-from model.decoding.search import Hypothesis, finish
+from model.decoding.search import DecoderState, Hypothesis, SearchInput, finish, greedy, length_limit
 from model.inference.searching import start_search
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer

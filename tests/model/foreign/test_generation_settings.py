@@ -9,8 +9,7 @@ from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, LlamaCon
 
 from model.config.search import EarlyStopping, SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import SearchInput
-from model.decoding.search import Hypothesis, finish
+from model.decoding.search import Hypothesis, SearchInput, finish
 from model.foreign.generation import rules_of, settings_of
 from model.foreign.models import ForeignLanguageModel, ForeignTranslator
 from model.inference.searching import start_search

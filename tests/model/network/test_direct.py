@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.decoding.decoder_state import SearchInput
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy
 from model.inference.opening import open_checkpoint
 from model.inference.run import Run, record_run
 from model.interventions import Head, Intervention

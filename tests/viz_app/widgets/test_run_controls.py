@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import length_limit
+from model.decoding.search import length_limit
 from model.inference.result import Result
 from model.inference.run import compute
 from model.inference.searching import forced_ids
