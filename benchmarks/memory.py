@@ -18,7 +18,7 @@ from benchmarks.reference import machine
 from model.config.model import ModelConfig
 from model.corpora.batch import pad
 from model.decoding.search import SearchInput, finish, greedy
-from model.inference.result import AttentionMaps, attention_maps
+from model.inference.run import AttentionMaps, attention_maps
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

@@ -17,9 +17,8 @@ from torch import Tensor
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
 from model.inference.passes import padded_for
-from model.inference.result import AttentionMaps, Result, attention_maps
-from model.inference.searching import require_writing
-from model.inference.translate import greedy_text
+from model.inference.run import AttentionMaps, Result, attention_maps
+from model.inference.translate import greedy_text, require_writing
 from model.network.cache import DecoderCache
 from model.text.vocab import Specials
 from model.trace import IfPresent, tracing

@@ -20,7 +20,6 @@ from model.checkpoints.checkpoint import Loaded
 from model.decoding.search import SearchInput, finish, greedy, without_padding
 from model.inference.classify import probabilities_of
 from model.inference.passes import PaddedIds, Side, batch_logits, pad_ids
-from model.inference.searching import written_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.vocab import Specials, TextRules
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
@@ -386,4 +385,4 @@ def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list
     again = cast(Writes, WithoutCache(model))
     start = SearchInput(sources=without_padding(source, model.pad_id), specials=specials)
     _, hypotheses = finish(greedy(again, start), keep_steps=False)
-    return [list(written_ids(hypothesis)) for hypothesis in hypotheses]
+    return [list(hypothesis.written) for hypothesis in hypotheses]

@@ -91,6 +91,11 @@ class Hypothesis:
         """The log-probability of all tokens after the prompt."""
         return sum(self.log_probs[self.prompt_length :])
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The ids without the end token."""
+        return self.ids[:-1] if self.finished else self.ids
+
     def score(self, length_penalty: float) -> float:
         """`total` / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
 

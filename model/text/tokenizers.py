@@ -45,6 +45,19 @@ class TokenizerPair:
         separator = Encoding(ids=ids, tokens=self.source.tokens(ids), offsets=nowhere, words=(-1,) * len(ids))
         return joined(first, separator, second, most=max_length - len(specials.before) - len(specials.after))
 
+    def source_ids(self, text: Text, max_length: int) -> tuple[list[int], int]:
+        """Encode a source with its special tokens, cut to the positions of the model.
+
+        Returns:
+            The ids, and how many tokens of the text were cut off.
+        """
+        encoding, specials = self.encode(text, max_length), self.specials
+        kept = encoding.ids[: max_length - len(specials.before) - len(specials.after)]
+        whole = [*specials.before, *kept, *specials.after]
+        # Without special tokens, an empty text would have no ids.
+        ids = [*whole, *specials.fill[len(whole) :]] or [specials.bos]
+        return ids, encoding.dropped + len(encoding.ids) - len(kept)
+
     def parts(self, pair: TextPair, separator: tuple[int, ...]) -> tuple[Encoding, Encoding]:
         """The two texts of a pair. The second one continues to count the characters and words of the first one."""
         if not separator:

@@ -17,9 +17,7 @@ from model.analysis.padded_batch import padded_batch
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.tokens import Token
+from model.inference.run import Result, Run, Token
 from model.interventions import Head, Intervention
 from model.text.byte_pair import CONTINUES
 from viz_app.content.examples import BATCHES

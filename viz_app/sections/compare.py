@@ -15,8 +15,7 @@ from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for

@@ -10,8 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.components.elements.training_player import Snapshot, training_player
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain

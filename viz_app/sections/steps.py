@@ -7,8 +7,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce

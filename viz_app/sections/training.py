@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
-from model.inference.result import Result
+from model.inference.run import Result
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded

@@ -30,8 +30,8 @@ from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.config.section import ConfigError
-from model.inference.result import Result
-from model.inference.run import Run, compute
+from model.inference.run import Result, Run
+from model.inference.translate import compute
 from model.interventions import Head
 from model.messages import N_
 from model.text.pair import Text

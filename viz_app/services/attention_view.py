@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
 from model.config.kinds import KINDS
-from model.inference.result import Result
-from model.inference.tokens import Token, labelled
+from model.inference.run import Result, Token, labelled
 from model.text.byte_pair import CONTINUES
 from model.text.shown_bytes import whole_characters
 from viz_app.content.direction import isolated

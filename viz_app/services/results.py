@@ -11,14 +11,13 @@ import torch
 from model.analysis.followed import layer_names, run_names
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
+from model.config.search import GREEDY
 from model.inference.classify import Classification, log_odds_of
 from model.inference.confidence import LowConfidence, low_confidence
 from model.inference.passes import record_again
-from model.inference.result import RecordedArrays, Result
-from model.inference.run import Forced, Run, compute
+from model.inference.run import Forced, RecordedArrays, Result, Run
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.searching import GREEDY, forced_ids
-from model.inference.translate import translate
+from model.inference.translate import compute, forced_ids, translate
 from model.text.pair import Text, texts_of
 from viz_app.server.resources import threads
 from viz_app.server.server_state import MAX_CHARACTERS, cut, known, remembered

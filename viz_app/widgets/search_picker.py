@@ -10,13 +10,13 @@ from dataclasses import replace
 import streamlit as st
 
 from model.config.foreign import ForeignConfig
-from model.config.search import SearchConfig
+from model.config.search import GREEDY, SearchConfig
 from model.config.section import ConfigError
 from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
 from model.inference.run import Forced, Run
 from model.inference.search_tree import SearchTree
-from model.inference.searching import GREEDY, require_writing, with_model_settings
+from model.inference.translate import require_writing, with_model_settings
 from model.text.vocab import NEW_TOKENS
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain

@@ -6,10 +6,9 @@ from dataclasses import replace
 import streamlit as st
 
 from model.config.foreign import ForeignConfig
-from model.config.search import SearchConfig
+from model.config.search import GREEDY, SearchConfig
 from model.inference.opening import AnyConfig
 from model.inference.run import Run
-from model.inference.searching import GREEDY
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain

@@ -4,8 +4,7 @@ import streamlit as st
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.text.cleaning import changes
 from viz_app.content.numbers import joined, percent
 from viz_app.content.plain import plain

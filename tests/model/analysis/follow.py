@@ -11,8 +11,7 @@ from model.analysis.stations import Prediction, way_of_token
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.search import NOTHING_FORCED
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.text.pair import Text
 
 

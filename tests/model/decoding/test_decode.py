@@ -8,7 +8,7 @@ from model.config.search import SearchConfig
 from model.decoding.beam import beam
 from model.decoding.sampling import filter_log_probs, sample
 from model.decoding.search import DecoderState, Hypothesis, SearchInput, finish, greedy, length_limit
-from model.inference.searching import start_search
+from model.inference.translate import start_search
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials

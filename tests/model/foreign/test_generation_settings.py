@@ -12,7 +12,7 @@ from model.config.section import ConfigError
 from model.decoding.search import Hypothesis, SearchInput, finish
 from model.foreign.generation import rules_of, settings_of
 from model.foreign.models import ForeignLanguageModel, ForeignTranslator
-from model.inference.searching import start_search
+from model.inference.translate import start_search
 from model.text.vocab import Specials
 from tests.foreign_folders import sharpen
 from tests.model.foreign.test_translator import BEGIN, END, PAD, WORDS, build

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from model.decoding.search import SearchInput, finish, greedy
 from model.inference.opening import open_checkpoint
-from model.inference.run import Run, record_run
+from model.inference.run import Run
+from model.inference.translate import record_run
 from model.interventions import Head, Intervention
 from model.network.direct import direct
 from model.network.own_model import OwnModel

@@ -12,8 +12,7 @@ from model.config.model import RecurrentConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.search import SearchInput, finish
-from model.inference.searching import start_search
-from model.inference.translate import translate
+from model.inference.translate import start_search, translate
 from model.network.recurrent import RecurrentTranslator
 from model.text.vocab import OURS
 from model.trace import tracing

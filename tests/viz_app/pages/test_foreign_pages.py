@@ -18,8 +18,8 @@ from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_translator
-from model.inference.run import Run, compute
-from model.inference.translate import translate
+from model.inference.run import Run
+from model.inference.translate import compute, translate
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url, maps
 from tools.foreign_families import family_named

@@ -12,10 +12,8 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.search import length_limit
-from model.inference.result import Result
-from model.inference.run import compute
-from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.inference.run import Result
+from model.inference.translate import compute, forced_ids, translate
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines, head_map
 from viz_app.services import analyses, results

@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.inference.run import Forced
-from model.inference.searching import require_writing
+from model.inference.translate import require_writing
 from model.interventions import Intervention
 from viz_app.components.page_parts import scroll_to_target
 from viz_app.content.lesson_texts import LessonText, StepText, filled, lesson_text

@@ -13,8 +13,7 @@ from model.analysis.importance import all_heads
 from model.analysis.silencing import SilencingEffects, decisive_heads, silence_each_head
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.elements.head_switches import HeadFace, head_switches

@@ -10,8 +10,7 @@ from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
 from viz_app.content.examples import DONORS, demonstration_for, examples_for

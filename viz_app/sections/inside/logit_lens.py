@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.lens import Lens, logit_lens
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import t, tp

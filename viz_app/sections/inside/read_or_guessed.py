@@ -11,8 +11,7 @@ from model.analysis.influence import influence as influence_in
 from model.analysis.streams import FloatArray
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.figures.lines import stacked_shares

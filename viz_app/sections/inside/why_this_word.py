@@ -9,9 +9,7 @@ from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
 from model.analysis.contributions import contributions as contributions_in
 from model.config.kinds import KINDS
-from model.inference.result import Outcome
-from model.inference.run import Run
-from model.inference.tokens import Candidate
+from model.inference.run import Candidate, Outcome, Run
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t

@@ -12,8 +12,7 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence, plain

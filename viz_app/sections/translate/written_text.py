@@ -10,9 +10,7 @@ from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.tokens import Token
+from model.inference.run import Result, Run, Token
 from model.text.pair import texts_of
 from viz_app.components.page_parts import announce
 from viz_app.content.numbers import decimal, joined
