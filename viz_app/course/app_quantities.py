@@ -26,8 +26,7 @@ from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities,
 from viz_app.course.situation import Situation, run_of, search_of, whole_number
 from viz_app.services.analyses import analysis_of, early_readings_of, position_table
 from viz_app.services.listing import CheckpointKey, list_one
-from viz_app.services.loading import config_of, parameter_table, translator
-from viz_app.services.results import result_of, snapshot_result_of
+from viz_app.services.models import config_of, parameter_table, result_of, snapshot_result_of, translator
 
 __all__ = ["QUANTITIES"]
 

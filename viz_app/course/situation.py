@@ -7,7 +7,7 @@ from model.config.search import SearchConfig
 from model.inference.run import UNTOUCHED, Forced, Result, Run
 from model.interventions import Intervention
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 
 __all__ = ["Situation", "run_of", "search_of", "whole_number"]
 

@@ -17,8 +17,8 @@ from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.forced_words import forced_words_note
 from viz_app.widgets.headings import draw_tabs
-from viz_app.widgets.search_picker import forced_words_note
 
 
 def where_it_can(section: Callable[[CheckpointKey, Run], None]) -> None:

@@ -9,14 +9,14 @@ from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
-from viz_app.services import results
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import introduce
 from viz_app.widgets.marked_text import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
-from viz_app.widgets.text_field import ask_for_text
+from viz_app.widgets.run_form import ask_for_text
 from viz_app.widgets.text_notes import doubt_note
 
 TERMS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
@@ -30,7 +30,7 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     if not text.strip():
         st.info(t("Type a sentence to see its tokens."))
         return
-    translation = results.result_of(key, Run(text=text))
+    translation = models.result_of(key, Run(text=text))
     st.caption(t("The tokens that this model reads, and the tokens that it writes:"))
     tokens = {"reads": translation.source, "writes": translation.written}
     st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))

@@ -8,18 +8,18 @@ from viz_app.content.numbers import sentences
 from viz_app.content.shared import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
-from viz_app.services import results
+from viz_app.services import models
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.forced_words import forced_words_caption
 from viz_app.widgets.headings import explain
-from viz_app.widgets.search_picker import chosen_forced_tokens, forced_words_caption
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.run_form import chosen_forced_tokens, require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
 key, config = checkpoint_choice.require_model("translation", "continuation")
 text, _ = texts_of(require_text(config, forces=True))
 run = Run(text=text, forced=chosen_forced_tokens(key))
-translation = results.result_of(key, run)
+translation = models.result_of(key, run)
 add_fact(t("Translation"), translation.text)
 search, setting = step_controls(forced=bool(run.forced))
 if run.forced:

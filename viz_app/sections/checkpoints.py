@@ -22,7 +22,7 @@ from viz_app.content.translation import N_, language, t, tn, worded
 from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.uploads import largest_upload
-from viz_app.services import listing, loading
+from viz_app.services import listing, models
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.own_checkpoints import (
     add_folder,
@@ -288,7 +288,7 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
 
 def show_parameters(key: CheckpointKey) -> None:
     """Show how many parameters each module has, and its share."""
-    modules, place = loading.parameter_table(key), st.container(key="parameters")
+    modules, place = models.parameter_table(key), st.container(key="parameters")
     place.markdown(
         t(
             "**{parameters} parameters** in {modules} modules. A matrix that several modules share counts for the "
@@ -325,7 +325,7 @@ def show_configuration(key: CheckpointKey, config: AnyConfig) -> None:
 
 def show_unused_parts(key: CheckpointKey) -> None:
     """Name the files and the weights that are not used, in one line that opens. Nothing where everything is used."""
-    unused = loading.unused_parts(key)
+    unused = models.unused_parts(key)
     files, tensors = (*left_out_of(Path(key.path)), *unused.files), unused.tensors
     counts = [
         *([tn("{n} file", "{n} files", n=len(files))] if files else []),

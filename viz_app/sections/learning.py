@@ -20,7 +20,7 @@ from viz_app.figures.style import bound_of
 from viz_app.services import analyses
 from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 from viz_app.session.choices import choose_by_index, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact

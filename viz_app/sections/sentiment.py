@@ -23,7 +23,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures.heat_maps import head_map
 from viz_app.figures.style import Axes, FloatArray, bound_of
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -34,7 +34,7 @@ from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import pick_head
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
-from viz_app.widgets.text_field import (
+from viz_app.widgets.run_form import (
     PAIR_CUT,
     note_text_too_long_for_link,
     require_run,
@@ -69,7 +69,7 @@ def require_run_or_review(key: CheckpointKey, *, opening: str = "") -> Run:
     Raises:
         PageEnded: the field is empty.
     """
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if config.task == "classification":
         return Run(text=require_review(config, opening=opening))
     return require_run(key, opening=opening)
@@ -96,7 +96,7 @@ def ask_for_review(config: AnyConfig, *, height: int, opening: str = "") -> Text
         t("Type or paste a text") if separator_in(config) else t("Type or paste a film review in English"),
         key="review",
         height=height,
-        max_chars=results.MAX_CHARACTERS,
+        max_chars=models.MAX_CHARACTERS,
     )
     whole = with_second_text(config, text or "", st.container())
     note_text_too_long_for_link(*texts_of(whole))
@@ -196,7 +196,7 @@ def explain_attention(reading: Classification) -> None:
 
 def word_deletion(key: CheckpointKey, run: Run) -> None:
     """Draw how the probability of the class changes without each word."""
-    reading, deletions = results.classification_of(key, run), analysis_of(delete_each_word, key, run.text)
+    reading, deletions = models.classification_of(key, run), analysis_of(delete_each_word, key, run.text)
     if not deletions:
         st.caption(t("Type two or more words to see which of them decide."))
         return
@@ -207,7 +207,7 @@ def word_deletion(key: CheckpointKey, run: Run) -> None:
         changed_text(
             [deletion.word for deletion in deletions],
             [deletion.change for deletion in deletions],
-            tag(loading.config_of(key).tokenizer.source_language),
+            tag(models.config_of(key).tokenizer.source_language),
             parts=[deletion.part for deletion in deletions],
         )
     )

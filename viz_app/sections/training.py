@@ -21,7 +21,7 @@ from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
 from viz_app.server.training_jobs import EPOCHS, TRAININGS, Plan, Training
-from viz_app.services import listing, results
+from viz_app.services import listing, models
 from viz_app.services.attention_view import view
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
@@ -284,7 +284,7 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     try:
         saved = (training.folder / WEIGHTS).exists()
         step = None if saved else max(list_snapshots(training.folder), default=None)
-        own, reading = results.attempt_of(key, text, answer, step)
+        own, reading = models.attempt_of(key, text, answer, step)
     except CheckpointError:  # nothing is saved yet
         st.info(t("The first map appears in a few seconds."))
         return

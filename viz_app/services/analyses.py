@@ -51,13 +51,15 @@ from viz_app.server.server_state import (
     waiting,
 )
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
-from viz_app.services.loading import FloatArray, loaded, translator
-from viz_app.services.results import (
+from viz_app.services.models import (
+    FloatArray,
+    loaded,
     recorded_layer,
     recorded_run,
     result_of,
     seconds_of_search,
     snapshot_result_of,
+    translator,
     without_maps,
 )
 

@@ -7,8 +7,7 @@ from model.config.foreign import ForeignConfig
 from model.inference.continuation import most_new_tokens
 from model.inference.run import Forced, Result, Run
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import config_of, translator
-from viz_app.services.results import result_of
+from viz_app.services.models import config_of, result_of, translator
 
 __all__ = ["Side", "as_beside", "tokens_of_left_side"]
 

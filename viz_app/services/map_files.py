@@ -6,7 +6,7 @@ from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
 from viz_app.server.server_state import GATE, cut
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 
 __all__ = ["map_file", "too_long_for_a_table"]
 

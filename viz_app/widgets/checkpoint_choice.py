@@ -13,18 +13,19 @@ from model.config.foreign import ForeignConfig
 from model.config.model import ClassifierConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from model.text.vocab import NEW_TOKENS
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, tp, worded
-from viz_app.services import loading
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey, Listed, listed_checkpoints
 from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_label, language_name
 from viz_app.widgets.navigation import page_link
-from viz_app.widgets.search_picker import chosen_continuation, text_choices
+from viz_app.widgets.run_form import lengths, text_choices
 
 __all__ = [
     "DEFAULT_CHECKPOINT",
@@ -129,6 +130,29 @@ def as_chosen(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, Con
         for name, usual in zip(LANGUAGES, usual_languages(config), strict=True)
     )
     return replace(key, source=source, target=target), None
+
+
+def chosen_continuation(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, ConfigError | None]:
+    """The key with the chosen number of new tokens and chat template; unchanged for a model that continues no text.
+
+    Also returns why the template is not applied, if it cannot be used.
+    """
+    if not isinstance(config, ForeignConfig) or config.task != "continuation":
+        return key, None
+    chosen = choices().chosen
+    number = chosen.get("new_tokens")
+    allowed = lengths(config)
+    if isinstance(number, int) and number in allowed:
+        key = replace(key, new_tokens=number)
+    elif NEW_TOKENS not in allowed:
+        key = replace(key, new_tokens=allowed[-1])
+    if not (chosen.get("chat") and config.tokenizer.chat_template):
+        return key, None
+    try:
+        models.chat_frame(key.model)
+    except ConfigError as error:
+        return key, error
+    return replace(key, chat=True), None
 
 
 def pick_languages(config: AnyConfig) -> None:
@@ -312,7 +336,7 @@ def chosen_key(listed: Sequence[Listed]) -> CheckpointKey | None:
     chosen = chosen_among(listed)
     if chosen is None or chosen.config is None:
         return None
-    return as_chosen(chosen.key, loading.config_of(chosen.key))[0]
+    return as_chosen(chosen.key, models.config_of(chosen.key))[0]
 
 
 def chosen_among(listed: Sequence[Listed]) -> Listed | None:
@@ -327,7 +351,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
     """
     add_fact(t("Checkpoint"), key.name)
     try:
-        return key, loading.config_of(key)
+        return key, models.config_of(key)
     except (CheckpointError, ConfigError) as error:
         problem = sentences([as_sentence(worded(error)), t("Choose another checkpoint on the left.")])
         st.error(plain(problem))
@@ -336,6 +360,6 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
 
 def noted(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, AnyConfig]:
     """Say what is not finite in the model of a page."""
-    if finding := loading.loaded(key.model).finding:
+    if finding := models.loaded(key.model).finding:
         st.warning(plain(worded(finding)))
     return key, config

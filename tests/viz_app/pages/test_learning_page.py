@@ -15,7 +15,7 @@ from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, in_url
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import attempt_of
+from viz_app.services.models import attempt_of
 
 OpenApp = Callable[..., AppTest]
 NAME, TEXT = "multi30k-en-de", "A woman reads a newspaper."

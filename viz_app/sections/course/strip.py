@@ -26,7 +26,7 @@ from viz_app.sections.course.answer_controls import about_this_run, answer_contr
 from viz_app.sections.course.class_room import class_answers, note_in_class
 from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES
@@ -34,7 +34,7 @@ from viz_app.session.page_end import boundary
 from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.presenter_mode import presenting
-from viz_app.widgets.search_picker import typed_translation
+from viz_app.widgets.run_form import typed_translation
 
 __all__ = ["lesson_strip"]
 
@@ -70,19 +70,19 @@ def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
 
 
 def forced_now(key: CheckpointKey) -> Forced:
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if typed := typed_translation(config):
-        return results.tokens_to_force(key, typed)
+        return models.tokens_to_force(key, typed)
     forced = choices().chosen.get("forced", ())
     if config.task != "translation" or not isinstance(forced, tuple):
         return ()
-    sizes = require_writing(loading.translator(key)).config
+    sizes = require_writing(models.translator(key)).config
     return tuple((at, token) for at, token in forced if token < sizes.target_vocab_size and at < sizes.max_length)
 
 
 def intervention_now(key: CheckpointKey) -> Intervention:
     chosen = choices().chosen.get("intervention")
-    return chosen.within(all_heads(loading.loaded(key).model)) if isinstance(chosen, Intervention) else Intervention()
+    return chosen.within(all_heads(models.loaded(key).model)) if isinstance(chosen, Intervention) else Intervention()
 
 
 def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hidden: bool) -> None:

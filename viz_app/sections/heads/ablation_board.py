@@ -36,7 +36,7 @@ from viz_app.sections.heads.intervention_choice import (
 )
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.server.server_state import JOBS
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
@@ -44,9 +44,9 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
+from viz_app.widgets.forced_words import forced_words_note
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.search_picker import forced_words_note
 
 __all__ = ["CLICKS", "ablation_board"]
 
@@ -56,11 +56,11 @@ CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone."""
-    before, after = results.result_of(key, trained), results.result_of(key, changed)
+    before, after = models.result_of(key, trained), models.result_of(key, changed)
     if before.text:
         st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
     else:
-        mask = getattr(loading.config_of(key).tokenizer, "mask", "")
+        mask = getattr(models.config_of(key).tokenizer, "mask", "")
         st.info(
             t("This model writes nothing. The map below shows the effect of your changes.")
             if mask
@@ -68,22 +68,22 @@ def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
         )
         if mask:
             st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
-    if loading.config_of(key).task == "classification":
+    if models.config_of(key).task == "classification":
         class_before_and_after(key, trained, changed)
     if before.written:
         old = before.log_prob
         same = tuple((position, token.id) for position, token in enumerate(before.written))
         rescored = Run(text=changed.text, forced=same, changes=changed.changes)
-        new = results.log_prob_of(key, rescored) if changed.changes else old
+        new = models.log_prob_of(key, rescored) if changed.changes else old
         numbers = {"before": f"{old:.2f}", "after": f"{new:.2f}", "change": f"{new - old:+.2f}"}
         st.caption(about_task("continuation" if before.prompt_length else "translation", "log_probability", **numbers))
 
 
 def class_before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """How likely the class as trained is before and after the changes."""
-    label = results.result_of(key, trained).text
-    before, after = (results.classification_of(key, run).probabilities[label] for run in (trained, changed))
-    old, new = (results.log_odds_of_label(key, run, label) for run in (trained, changed))
+    label = models.result_of(key, trained).text
+    before, after = (models.classification_of(key, run).probabilities[label] for run in (trained, changed))
+    old, new = (models.log_odds_of_label(key, run, label) for run in (trained, changed))
     st.caption(
         t(
             "The model as trained gives “{label}” the probability {before} (log-odds {old}). The changed model gives "
@@ -188,7 +188,7 @@ def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, b
     effects = analysis.answer() if seconds <= MOST_SECONDS else analysis.known()
     if effects is None:
         return None, requests_effects(key, text, seconds)
-    summary(effects, results.result_of(key, run), loading.config_of(key).task)
+    summary(effects, models.result_of(key, run), models.config_of(key).task)
     return effects, False
 
 
@@ -253,16 +253,16 @@ def ablation_board(key: CheckpointKey) -> None:
     if read_only := analyses.why_read_only(key):
         hint = t("The tabs “What heads do” and “Alignment” show what its heads do.")
         end_page(sentences([plain(worded(read_only)), hint]))
-    config = loading.config_of(key)
+    config = models.config_of(key)
     run = require_run_or_review(key, opening=demonstration_for(config).heads)
     if run.forced:
         forced_words_note(key, run)
-    heads, task = all_heads(loading.loaded(key).model), config.task
+    heads, task = all_heads(models.loaded(key).model), config.task
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
     changed = replace(run, changes=intervention)
-    before, after = results.result_of(key, run), results.result_of(key, changed)
+    before, after = models.result_of(key, run), models.result_of(key, changed)
     if intervention:
         add_fact(t("Changed"), describe_changes(intervention))
     add_fact(t("Class") if task == "classification" else t("Translation"), after.text)
@@ -295,7 +295,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     positions.toggle(
         t("Positional encoding"),
         key="board_positions",
-        disabled=not isinstance(loading.config_of(key).model, ModelConfig),
+        disabled=not isinstance(models.config_of(key).model, ModelConfig),
         on_change=switch_positions,
         help=t("Without it, encoder and decoder do not know the position of a token."),
     )

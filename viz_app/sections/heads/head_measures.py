@@ -22,7 +22,7 @@ from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import FloatArray, marked
-from viz_app.services import analyses, loading
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -31,7 +31,7 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import measured
-from viz_app.widgets.text_field import separator_in
+from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = ["head_importance", "head_roles", "word_alignment"]
@@ -148,7 +148,7 @@ def take_file() -> None:
 
 def head_roles(key: CheckpointKey) -> None:
     """Ask for sentences; draw one metric of every head, and the table of suggested roles."""
-    texts = analyses.texts_to_read(key, sentence_set(loading.config_of(key)))
+    texts = analyses.texts_to_read(key, sentence_set(models.config_of(key)))
     each = [
         analysis_of(metrics_of_run, key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
@@ -243,7 +243,7 @@ def table_of_roles(grids: Metrics, roles: Roles) -> None:
 
 def head_importance(key: CheckpointKey) -> None:
     """Ask for sentences; draw the gradient estimate at once, and the measured importance when the visitor asks."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if read_only := analyses.why_read_only(key):
         end_page(plain(worded(read_only)))
     if config.task == "reading":

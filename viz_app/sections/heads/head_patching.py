@@ -22,7 +22,7 @@ from viz_app.figures.grids import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.sections.sentiment import require_review
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -33,7 +33,7 @@ from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import measured
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.text_field import note_shared_second_text, require_text
+from viz_app.widgets.run_form import note_shared_second_text, require_text
 from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
 __all__ = ["head_patching"]
@@ -78,7 +78,7 @@ class Runs:
 
 def head_patching(key: CheckpointKey) -> None:
     """Ask for the receiver and its donor, and draw how much closer each head brings it to the donor's token."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if problem := why_no_patching(key):
         end_page(problem)
     opening = demonstration_for(config).receiver
@@ -102,7 +102,7 @@ def head_patching(key: CheckpointKey) -> None:
 
 def why_no_patching(key: CheckpointKey) -> str:
     """Why heads of a model cannot be patched, as a sentence; empty where they can."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if read_only := analyses.why_read_only(key):
         return plain(worded(read_only))
     if isinstance(config.model, RecurrentConfig):
@@ -117,7 +117,7 @@ def donor_field(config: AnyConfig, text: str) -> str:
     donor = st.text_input(
         t("Donor sentence; change one word of the sentence above"),
         key="giver",
-        max_chars=results.MAX_CHARACTERS,
+        max_chars=models.MAX_CHARACTERS,
         help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
     )
     note_cleaning(config, donor or "")
@@ -131,15 +131,15 @@ def require_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs:
         PageEnded: heads cannot be patched between them; a sentence says why.
         ConfigError: the model has no logits to compare.
     """
-    task = loading.config_of(key).task
-    runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
+    task = models.config_of(key).task
+    runs = receiver_run, donor_run = [models.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
         both = [(t("receiver"), receiver_run.text), (t("donor"), donor_run.text)]
         st.html(compared(both, languages=receiver_run.languages[1:]))
     # The continuation after the first word that differs is not read again.
     read = [run.read[: run.prompt_length + 1] if task == "continuation" else run.written for run in runs]
     lengths = [max(len(run.source), len(tokens)) for run, tokens in zip(runs, read, strict=True)]
-    parameters = sum(parameter.numel() for parameter in loading.loaded(key).model.parameters())
+    parameters = sum(parameter.numel() for parameter in models.loaded(key).model.parameters())
     if max(lengths) > MAX_TOKENS:
         limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
         longer = runs[lengths.index(max(lengths))]

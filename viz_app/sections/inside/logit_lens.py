@@ -13,7 +13,7 @@ from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import t, tp
 from viz_app.figures.grids import word_grid
 from viz_app.figures.style import Axes
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -28,7 +28,7 @@ ROUNDING = 1e-3  # of a probability
 
 def early_predictions(key: CheckpointKey, run: Run) -> None:
     """Draw the most likely word or the labels after each layer, and the translation after each layer of an encoder."""
-    found = results.result_of(key, run)
+    found = models.result_of(key, run)
     if found.outcomes and found.outcomes[0].position is None:
         early_classes(key, run, [one.token for one in found.outcomes[0].candidates])
     else:
@@ -85,7 +85,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
         return
     explain_first_row(key, translation, lens)
     draw_word_grid(translation, lens)
-    translates = loading.config_of(key).task == "translation"
+    translates = models.config_of(key).task == "translation"
     if translates:
         section(
             t("After each layer of the encoder"),
@@ -123,7 +123,7 @@ def explain_first_row(key: CheckpointKey, translation: Result, lens: Lens) -> No
             all=len(lens.positions),
         )
     ]
-    if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
+    if getattr(models.config_of(key).model, "tie_embeddings", "none") != "none":
         notes.append(t("The embeddings and the output of this model share one matrix."))
     st.caption(sentences(notes))
 

@@ -16,7 +16,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.figures.lines import stacked_shares
 from viz_app.figures.style import Axes, bound_of
-from viz_app.services import results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw, draw_map
@@ -30,7 +30,7 @@ MOST_BARS = 40  # tokens in one row of the map of shares of a decision
 
 def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
-    translation, influence = results.result_of(key, run), analysis_of(influence_in, key, run)
+    translation, influence = models.result_of(key, run), analysis_of(influence_in, key, run)
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
     if not influence.agrees:

@@ -15,7 +15,7 @@ from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import marked
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
@@ -27,11 +27,11 @@ __all__ = ["why_this_word"]
 
 def why_this_word(key: CheckpointKey, run: Run) -> None:
     """Ask for a rival of a word or a class, and draw what each part of the model added for one or the other."""
-    found = results.result_of(key, run)
+    found = models.result_of(key, run)
     # The model chose the tokens after a prompt, and after a first token that is fixed.
     outcomes = [one for one in found.outcomes if not one.fixed and (one.position or 0) >= found.prompt_length]
     if not outcomes:
-        raise nothing_predicted(loading.config_of(key))
+        raise nothing_predicted(models.config_of(key))
     label = outcomes[0].position is None
     outcome, rival = ask_for_label(outcomes[0]) if label else ask_for_words(outcomes)
     contributions = analysis_of(contributions_in, key, run, outcome.position or 0, rival.id)

@@ -14,7 +14,7 @@ from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
-from viz_app.services import loading
+from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
@@ -101,7 +101,7 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
     correct, wrong = (report_of(sentence, bug) for bug in (CORRECT, name))
     if not correct.texts:
         return
-    config = loading.config_of(sentence.key)
+    config = models.config_of(sentence.key)
     about = [t("Differences from the correct result are marked.")]
     if "decoder" in config.model.kinds:
         about.append(
@@ -124,7 +124,7 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
 
 def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     """Show what every mistake leaks and changes, as a table."""
-    config = loading.config_of(sentence.key)
+    config = models.config_of(sentence.key)
     titles = {CORRECT: t("correct masks")} | {name: t(MISTAKES[name].label) for name in names}
     reports = {name: report_of(sentence, name) for name in titles}
     correct, predicted = reports[CORRECT], getattr(config, "predicts", True)

@@ -15,7 +15,7 @@ from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures import lines, vectors
 from viz_app.figures.style import FloatArray
-from viz_app.services import analyses, loading
+from viz_app.services import analyses, models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -63,7 +63,7 @@ def require_encoding(key: CheckpointKey) -> Encoding:
     Raises:
         PageEnded: the checkpoint has no table.
     """
-    kind = loading.config_of(key).model.positional
+    kind = models.config_of(key).model.positional
     try:
         own = analyses.position_table(key)
     except CheckpointError:

@@ -21,7 +21,7 @@ from viz_app.content.translation import N_, t, worded
 from viz_app.figures.style import bound_of
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.attention_view import (
     AttentionView,
@@ -123,7 +123,7 @@ class MapChoice:
 
 def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
-    config, translation = loading.config_of(key), results.result_of(key, run)
+    config, translation = models.config_of(key), models.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
     weighted = switched("norms") and not why_no_value_norms(key)
     with kind_column:
@@ -160,7 +160,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
 
 def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
-    if isinstance(loading.config_of(key).model, RecurrentConfig):
+    if isinstance(models.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
     return worded(analyses.why_no_norms(key))
 
@@ -295,7 +295,7 @@ def display_options(key: CheckpointKey, run: Run) -> None:
     """Draw the row below the pictures."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
         switches(key)
-        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
+        when = WHEN_READING if models.config_of(key).task == "reading" else WHEN_WRITING
         explanation(
             t("How it is computed"),
             f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
@@ -309,7 +309,7 @@ def switches(key: CheckpointKey) -> None:
     st.toggle(
         t("Merge subwords"),
         key="merge",
-        disabled=loading.config_of(key).tokenizer.kind == "words",
+        disabled=models.config_of(key).tokenizer.kind == "words",
         help=t(
             "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
             "for queries."
