@@ -6,7 +6,7 @@ from viz_app.components.bundle import LIVE, asset
 from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
-from viz_app.course.visit import follow_lesson
+from viz_app.course.visit import lesson_visit
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
 from viz_app.sections.course.class_room import follow_class
 from viz_app.sections.course.strip import lesson_strip
@@ -49,7 +49,7 @@ if place := wanted_place(st.query_params.to_dict()):
     replace_choices(read_choices(dict(place.choices) | chosen_language()))
     there = {name: text for name, text in st.query_params.to_dict().items() if name != PARAMETER}
     st.switch_page(page_of(place.page), query_params=there)  # Back leads to the page with the field for the code
-if (opened := follow_lesson(page_name(page))) != page_name(page):
+if (opened := lesson_visit().follow(page_name(page))) != page_name(page):
     st.switch_page(page_of(opened), query_params=st.query_params.to_dict())  # no step for Back between both pages
 clear_page_facts()
 begin_parts()

@@ -21,7 +21,7 @@ from benchmarks.reference import machine, medians
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.search import SearchConfig
 from model.corpora.corpora import read_pairs
-from model.inference.searching import best_hypotheses, source_ids, written_ids
+from model.inference.translate import best_hypotheses
 from model.network.attention import MultiHeadAttention
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Decoder, Encoder, Transformer
@@ -116,7 +116,7 @@ def theirs(translator: ctranslate2.Translator, sources: Sequence[list[str]], sea
 
 def ours(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConfig) -> list[list[str]]:
     found = best_hypotheses(checkpoint.model, checkpoint.tokenizers, lines, search=search, batch_size=BATCH)
-    return [[str(token) for token in written_ids(best)] if best else [] for best in found]
+    return [[str(token) for token in best.written] if best else [] for best in found]
 
 
 def main() -> None:
@@ -141,7 +141,7 @@ def main() -> None:
     search = SearchConfig(method="beam", beam_size=given.beam)
     vocabulary = names(model.config.source_vocab_size)
     limit = model.config.max_length
-    sources = [[vocabulary[token] for token in source_ids(tokenizers, line, limit)[0]] for line in lines]
+    sources = [[vocabulary[token] for token in tokenizers.source_ids(line, limit)[0]] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
         convert(model, folder)
         translator = ctranslate2.Translator(folder, intra_threads=given.threads, compute_type="float32")

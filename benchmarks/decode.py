@@ -17,9 +17,7 @@ from torch import Tensor
 from benchmarks.reference import Peer, machine, medians, with_weights_of
 from model.checkpoints.checkpoint import ready
 from model.config.model import ModelConfig
-from model.decoding.decoder_state import SearchInput
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

@@ -17,10 +17,8 @@ from torch import Tensor
 from benchmarks.reference import machine
 from model.config.model import ModelConfig
 from model.corpora.batch import pad
-from model.decoding.decoder_state import SearchInput
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
-from model.inference.result import AttentionMaps, attention_maps
+from model.decoding.search import SearchInput, finish, greedy
+from model.inference.run import AttentionMaps, attention_maps
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

@@ -10,7 +10,7 @@ from model.cli import commands
 from model.cli.main import COMMANDS
 from model.config.section import ConfigError
 from model.files import replace_file
-from model.inference.result import Result
+from model.inference.run import Result
 from model.text.pair import Text, texts_of
 
 __all__ = ["attention"]

@@ -26,7 +26,7 @@ from model.config.recipe import Recipe, load_recipe
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.classify import Classification, classify
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.translate import record_translation, translate, translate_lines
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer

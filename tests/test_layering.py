@@ -37,7 +37,7 @@ FORBIDDEN = {
     "viz_app.sections": ("torch", "plotly"),
     "viz_app.pages": ("torch", "plotly"),
 }
-KEEPERS = ("viz_app.server.server_state", "viz_app.services.loading")  # of results, and of models
+KEEPERS = ("viz_app.server.server_state", "viz_app.services.models")  # of results, and of models
 TORCHTEXT = "model.text.torchtext_parts"
 BRIDGE = "viz_app.server.streamlit_bridge"  # to what Streamlit does not document
 

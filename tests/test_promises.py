@@ -14,7 +14,7 @@ from model.analysis.patching import patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import load_checkpoint, load_classifier
 from model.inference.classify import classify
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED

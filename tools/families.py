@@ -18,8 +18,9 @@ import torch
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.config.section import ConfigError
-from model.inference.run import UNTOUCHED, compute
+from model.inference.run import UNTOUCHED
 from model.inference.run import Run as ModelRun
+from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from tools.families_page import READ_ONLY, Row, mark, page, rows_on_page
 from tools.family_analyses import ANALYSES

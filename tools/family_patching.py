@@ -15,9 +15,9 @@ from transformers.masking_utils import eager_mask
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.foreign.models import ForeignModel
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.run import Run as ModelRun
-from model.inference.run import compute
+from model.inference.translate import compute
 from model.interventions import Head
 from tools.library_run import Run
 

@@ -34,7 +34,7 @@ from viz_app.course.quantities import KINDS_IN_ORDER, entropies, head_effects, h
 from viz_app.course.situation import Situation
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey, list_one
-from viz_app.services.loading import translator
+from viz_app.services.models import translator
 
 __all__ = [
     *("ATTENTION_FIGURES", "ATTENTION_SENTENCES", "NAME", "SENTENCES", "best_pointer", "changes_of_heads"),

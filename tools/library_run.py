@@ -17,11 +17,10 @@ from model.config.section import ConfigError
 from model.foreign.architecture import architecture, read_library_config
 from model.foreign.open import choose_language
 from model.foreign.returned_attention import require_full_attention, weights_returned_by
-from model.inference.opening import open_checkpoint
-from model.inference.result import RecordedArrays, Result
-from model.inference.run import AnyCheckpoint, Forced, record_run
+from model.inference.opening import AnyCheckpoint, open_checkpoint
+from model.inference.run import Forced, RecordedArrays, Result
 from model.inference.run import Run as ModelRun
-from model.inference.searching import search_input
+from model.inference.translate import record_run, search_input
 from model.network.protocols import Writes
 
 __all__ = ["TEXT", "LibraryRun", "Pair", "Run", "open_pair", "run", "run_library"]

@@ -36,7 +36,7 @@ SOURCES = [
         for path in sorted((ROOT / room).rglob("*.py"))
         if not any(path.is_relative_to(ROOT / one) for one in ENGLISH_ONLY)
     ),
-    *(ROOT / "viz_app" / "content" / name for name in ("examples.toml", "glossary.toml")),
+    *(ROOT / "viz_app" / "content" / f"{name}.toml" for name in ("examples", "explanations", "glossary", "tasks")),
     *sorted((ROOT / "live").rglob("*.js")),
     SHARED,
     ROOT / "streamlit_app.py",
@@ -109,9 +109,12 @@ def marked(path: Path) -> Iterator[Marked]:
 
 
 def texts_in(tables: Mapping[str, Any]) -> Iterator[str]:
-    """The texts of a data file: what to look for in examples, or the terms of the glossary with their definitions."""
+    """The texts of a data file: what to look for in examples, explanations, tasks, or the glossary."""
     if "look_for" in tables:
         yield from (text for one in (tables["look_for"], *tables["purposes"].values()) for text in one.values())
+    elif all(isinstance(one, Mapping) for one in tables.values()):
+        named = (part for one in tables.values() for part in one.items())
+        yield from dict.fromkeys(text for name, text in named if name not in ("formula", "code"))
     else:
         yield from (text for term in tables.items() for text in term)
 

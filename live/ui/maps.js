@@ -415,10 +415,11 @@ export function fitGrid(element, grid, highest) {
 /** @typedef {{ levels: Uint8Array | string, layers: number, heads: number, rows: number, columns: number }} Tiles */
 
 /**
- * The picture of all heads as a data URL: a row of tiles for each layer, with a clear gap below and right of each tile.
+ * The picture of all heads: a row of tiles for each layer, with a clear gap below and right of each tile.
  * @param {Tiles} tiles Its levels are (L, H, rows, columns), as bytes or as their base64; see `levelOf`.
+ * @returns {import("./numbers.js").Pixels}
  */
-function headPicture({ levels, layers, heads, rows, columns }) {
+export function headPixels({ levels, layers, heads, rows, columns }) {
   const bytes = decodeBytes(levels), colours = palette(WEIGHTS);
   const below = Math.max(1, Math.round(rows * GAP)), beside = Math.max(1, Math.round(columns * GAP));
   const width = heads * (columns + beside), height = layers * (rows + below), pixels = new Uint32Array(width * height);
@@ -427,7 +428,7 @@ function headPicture({ levels, layers, heads, rows, columns }) {
     const x = (tile % heads) * (columns + beside) + s, y = Math.floor(tile / heads) * (rows + below) + t;
     pixels[y * width + x] = colours[bytes[i]];
   }
-  return dataUrl({ width, height, data: new Uint8ClampedArray(pixels.buffer) });
+  return { width, height, data: new Uint8ClampedArray(pixels.buffer) };
 }
 
 // Every layer and head of one kind of attention, small. The page opens the one that is pressed.
@@ -438,7 +439,7 @@ export const headGrid = component((root) => {
   let data = /** @type {any} */ (null), picture = "", report;
 
   function update(next, setTriggerValue) {
-    if (next.levels !== data?.levels) picture = headPicture(next);
+    if (next.levels !== data?.levels) picture = dataUrl(headPixels(next));
     [data, report] = [next, setTriggerValue];
     redraw();
   }

@@ -1,9 +1,9 @@
 // The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser
 // draws them by itself. The server gets the snapshot at which the visitor stays, and the head that the visitor chooses.
 import { announce, draw, el, find, singleTabStop } from "./dom.js";
-import { fitGrid, gridOfHeads, mapDrawing } from "./maps.js";
+import { fitGrid, gridOfHeads, headPixels, mapDrawing } from "./maps.js";
 import { component } from "./mounting.js";
-import { decodeFloats, WEIGHTS } from "./numbers.js";
+import { dataUrl, decodeFloats, WEIGHTS } from "./numbers.js";
 import { filmButtons, playback } from "./playback.js";
 import { capitalized, headName, say } from "./words.js";
 
@@ -12,6 +12,7 @@ const HIGHEST = 320; // pixels of the grid of all heads
 
 export const trainingPlayer = component((root) => {
   let data = /** @type {any} */ (null), weights, report, chosen = 0;
+  let pictures = /** @type {string[]} */ ([]); // of the snapshots that were shown
   let map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
   let known = -1; // the snapshot that the server knows
   const film = playback({
@@ -38,6 +39,7 @@ export const trainingPlayer = component((root) => {
     [data, weights, report, chosen, known] = [
       next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot,
     ];
+    pictures = [];
     film.set(next.snapshot, { index: Math.min(moved ? next.snapshot : film.index(), last()) });
     redraw();
   }
@@ -71,7 +73,7 @@ export const trainingPlayer = component((root) => {
   function pictures(name, label) {
     return el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
       gridOfHeads({
-        ...data, picture: snapshot().picture,
+        ...data, picture: (pictures[film.index()] ??= dataUrl(headPixels(snapshot().tiles))),
         isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) =>
           open(layer * data.heads + head),
       }),

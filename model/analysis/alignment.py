@@ -20,10 +20,8 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.searching import forced_ids
-from model.inference.translate import record_translation
+from model.inference.run import Result, Run
+from model.inference.translate import forced_ids, record_translation
 from model.text.encoding import Encoding
 
 __all__ = ["WHEN", "Pointer", "aligned_pairs", "link_all_pairs", "link_words"]

@@ -19,7 +19,7 @@ from model.analysis.followed import Followed, largest_difference
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.passes import record_again
-from model.inference.result import RecordedArrays
+from model.inference.run import RecordedArrays
 from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads

@@ -26,7 +26,7 @@ from model.analysis.streams import (
     recorded,
     walk,
 )
-from model.inference.result import Outcome, RecordedArrays
+from model.inference.run import Outcome, RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
 from model.trace import hook_name

@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
 from model.inference.passes import padded_for
-from model.inference.tokens import labelled
+from model.inference.run import labelled
 from model.text.pair import Text, paired, texts_of
 
 __all__ = ["Deletion", "count_words", "delete_each_word", "word_spans"]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from model.analysis.streams import FloatArray, stacks_of, stream_names
 from model.checkpoints.checkpoint import Loaded
 from model.inference.passes import record_again
-from model.inference.result import AttentionMaps, RecordedArrays, Result
-from model.inference.run import Run, compute
+from model.inference.run import AttentionMaps, RecordedArrays, Result, Run
+from model.inference.translate import compute
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack
 from model.trace import IfPresent, hook_name

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Loaded
+from model.decoding.search import greedy_ids
 from model.inference.classify import log_odds_of
 from model.inference.passes import encode_texts, pad_ids, padded_for
-from model.inference.searching import greedy_ids, source_ids
 from model.interventions import Head
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, ablate_heads, hook_name, tracing
@@ -87,7 +87,7 @@ def translated_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
     """`make_examples` of a translator."""
     model, tokenizers = require_translation(checkpoint), checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
-    sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
+    sources = [tokenizers.source_ids(source, limit)[0] for source, _ in pairs]
     without_reference = [ids for ids, (_, reference) in zip(sources, pairs, strict=True) if not reference]
     own = iter(greedy_ids(model, without_reference, specials=specials))
     first = () if specials.first is None else (specials.first,)

@@ -25,7 +25,7 @@ from model.analysis.streams import (
     walk,
 )
 from model.config.section import ConfigError
-from model.inference.result import AttentionMaps, RecordedArrays
+from model.inference.run import AttentionMaps, RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
 from model.trace import hook_name

@@ -17,9 +17,9 @@ from torch import Tensor
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
 from model.inference.passes import padded_for
-from model.inference.result import AttentionMaps, Result, attention_maps
-from model.inference.searching import require_writing
-from model.inference.translate import greedy_text
+from model.inference.run import AttentionMaps, Result, attention_maps
+from model.inference.translate import greedy_text, require_writing
+from model.network.cache import DecoderCache
 from model.text.vocab import Specials
 from model.trace import IfPresent, tracing
 
@@ -105,8 +105,9 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotRe
     source, read, written = ([token.id for token in part] for part in (trained.source, trained.read, trained.written))
     with tracing(record=WEIGHTS) as trace:
         memory, real = model.encode(padded_for(model, [source or read]))
+        cache = model.start_cache()
         mask = None if bool(real.all()) else real
-        logits = model.decode(padded_for(model, [read]), memory, mask)[0]  # (T, V)
+        logits = model.decode(padded_for(model, [read]), memory, mask, cache=cache)[0]  # (T, V)
     given = max(trained.prompt_length, int(trained.first_token_fixed))  # tokens that no model chooses
     choices = [*written[:given], *best_ids(logits, tokenizers.specials)[given:]]
     limit = len(written) - trained.prompt_length + EXTRA_TOKENS
@@ -115,7 +116,11 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotRe
     elif model.reads_ahead and not tokenizers.specials.rules:
 
         def choose(ids: Sequence[int], first: int) -> list[int]:
-            found = model.decode(padded_for(model, [[*read[:1], *ids[:-1]]]), memory, mask, first=first)
+            if isinstance(cache, DecoderCache):  # it has what was read before the first choice
+                cache.cut(first)
+                found = model.decode(padded_for(model, [ids[first - 1 : -1]]), memory, mask, cache=cache)
+            else:
+                found = model.decode(padded_for(model, [[*read[:1], *ids[:-1]]]), memory, mask, first=first)
             return best_ids(found[0], tokenizers.specials)
 
         ends = {tokenizers.specials.eos, *tokenizers.specials.more_ends}

@@ -12,8 +12,7 @@ from torch import Tensor
 from model.analysis.availability import nothing_predicted, require_translation
 from model.analysis.followed import Followed
 from model.checkpoints.checkpoint import Checkpoint
-from model.inference.result import Outcome
-from model.inference.tokens import Candidate
+from model.inference.run import Candidate, Outcome
 from model.inference.translate import record_translation, translate
 from model.network.residual_stream import Matrix, Stack, read_out
 

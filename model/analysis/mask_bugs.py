@@ -17,12 +17,9 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
 from model.checkpoints.checkpoint import Loaded
-from model.decoding.decoder_state import SearchInput, without_padding
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy, without_padding
 from model.inference.classify import probabilities_of
 from model.inference.passes import PaddedIds, Side, batch_logits, pad_ids
-from model.inference.searching import written_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.vocab import Specials, TextRules
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
@@ -388,4 +385,4 @@ def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list
     again = cast(Writes, WithoutCache(model))
     start = SearchInput(sources=without_padding(source, model.pad_id), specials=specials)
     _, hypotheses = finish(greedy(again, start), keep_steps=False)
-    return [list(written_ids(hypothesis)) for hypothesis in hypotheses]
+    return [list(hypothesis.written) for hypothesis in hypotheses]

@@ -12,7 +12,7 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Loaded
 from model.inference.passes import PaddedIds, Side, batch_logits, encode_texts, pad_ids
-from model.inference.tokens import labelled, parts_of
+from model.inference.run import labelled, parts_of
 from model.network.protocols import Reads, ReadsBatches
 from model.text.encoding import Tokenizer
 from model.text.pair import Text

@@ -21,8 +21,8 @@ from model.analysis.importance import Report, all_heads
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.passes import pass_over
-from model.inference.result import Result
-from model.inference.run import Run, compute, record_run
+from model.inference.run import Result, Run
+from model.inference.translate import compute, record_run
 from model.interventions import Head
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text

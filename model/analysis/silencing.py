@@ -17,11 +17,11 @@ from torch import Tensor
 from model.analysis.availability import nothing_predicted
 from model.analysis.followed import Followed
 from model.analysis.importance import Report, all_heads, gradient_importance
-from model.decoding.decoder_state import length_limit
+from model.decoding.search import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.passes import padded_for, pass_over
-from model.inference.result import Result
-from model.inference.run import Run, compute
+from model.inference.run import Result, Run
+from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from model.network.protocols import Writes, classifies
 from model.text.pair import texts_of

@@ -31,7 +31,7 @@ from model.analysis.station import (
     vector_step,
 )
 from model.analysis.streams import FloatArray, linearize, pooling_map, recorded, to_double
-from model.inference.result import Outcome
+from model.inference.run import Outcome
 from model.messages import N_, Message
 from model.network.layers import FeedForward
 from model.network.residual_stream import Activation, Block, Matrix, Norm, ReadoutStep, Stack

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config.kinds import KINDS
-from model.inference.result import RecordedArrays
+from model.inference.run import RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
 from model.trace import IfPresent, hook_name

@@ -96,8 +96,9 @@ class TutorialDecoder(OwnModel):
         first: int = 0,
     ) -> Tensor:
         assert cache is None or isinstance(cache, DecoderCache)
+        past = 0 if cache is None else cache.length
         newest = cache is not None and target.size(1) == 1  # it may attend to every earlier token
-        mask = None if newest else causal_mask(target.size(1), device=target.device)
+        mask = None if newest else causal_mask(target.size(1), past=past, device=target.device)
         return self.project(self.decoder(target, mask=mask, cache=cache)[:, first:])
 
     def batch_logits(self, ids: Tensor, real: Tensor) -> Tensor:

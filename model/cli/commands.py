@@ -32,9 +32,8 @@ from model.inference.continuation import with_continuation
 from model.inference.export import FORMATS, facts_of
 from model.inference.findings import finding_in_run
 from model.inference.opening import read_any_config
-from model.inference.result import Result
-from model.inference.searching import with_model_settings
-from model.inference.translate import translate
+from model.inference.run import Result
+from model.inference.translate import translate, with_model_settings
 from model.text.pair import Text, paired
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Literal
 
 from model.config.section import Section, require, require_seed
 
-__all__ = ["EarlyStopping", "GenerationSettings", "SearchConfig"]
+__all__ = ["GREEDY", "EarlyStopping", "GenerationSettings", "SearchConfig"]
 
 EarlyStopping = Literal["always", "unlikely", "never"]
 
@@ -42,6 +42,9 @@ class SearchConfig(Section):
             **self.shown,
         )
         require_seed(self.seed)
+
+
+GREEDY = SearchConfig()
 
 
 @dataclass(frozen=True, kw_only=True)

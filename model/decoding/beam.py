@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import DecoderState, SearchInput
-from model.decoding.search import Branch, Fate, Hypothesis, Search, Step
+from model.decoding.search import Branch, DecoderState, Fate, Hypothesis, Search, SearchInput, Step
 from model.network.protocols import Writes
 
 __all__ = ["beam"]

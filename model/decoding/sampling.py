@@ -4,9 +4,7 @@ import torch
 from torch import Tensor
 
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import DecoderState, SearchInput
-from model.decoding.greedy import write_one_by_one
-from model.decoding.search import Search
+from model.decoding.search import DecoderState, Search, SearchInput, write_one_by_one
 from model.network.protocols import Writes
 
 __all__ = ["filter_log_probs", "sample"]

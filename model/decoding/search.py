@@ -1,15 +1,25 @@
-"""What every search is made of: its steps, its hypotheses, and `finish`, which runs it to its end."""
+"""What every search is made of: its steps and hypotheses, the decoder that it moves forward, and greedy search."""
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count, groupby, takewhile
 from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-__all__ = ["Branch", "Fate", "Hypothesis", "Search", "Step", "finish"]
+from model.config.section import ConfigError
+from model.network.protocols import Writes
+from model.text.vocab import OURS, Specials, TextRules
 
+__all__ = [
+    *("NOTHING_FORCED", "Branch", "DecoderState", "Fate", "Hypothesis", "Search", "SearchInput", "Step", "finish"),
+    *("forced_prefix", "greedy", "greedy_ids", "length_limit", "without_padding", "write_one_by_one"),
+]
+
+NOTHING_FORCED: Mapping[int, int] = {}
 NUM_CANDIDATES = 10
 Search = Generator["Step", None, list["Hypothesis"]]
 Result = TypeVar("Result")
@@ -81,6 +91,11 @@ class Hypothesis:
         """The log-probability of all tokens after the prompt."""
         return sum(self.log_probs[self.prompt_length :])
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The ids without the end token."""
+        return self.ids[:-1] if self.finished else self.ids
+
     def score(self, length_penalty: float) -> float:
         """`total` / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
 
@@ -126,3 +141,264 @@ def finish(search: Generator[Step, None, Result], *, keep_steps: bool = True) ->
             return steps, stop.value
         if keep_steps:
             steps.append(step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchInput:
+    """The input of a search over a batch of sources."""
+
+    sources: Sequence[Sequence[int]]  # the token ids of each source
+    specials: Specials = OURS  # the ids that start, end or never appear
+    forced: Mapping[int, int] = field(default_factory=dict)  # position → token that every sentence has there
+    limit: int | None = None  # the most tokens to write; by default `length_limit`. Forced ones are written beyond it
+    prompt_length: int = 0  # how many of the first forced tokens are a prompt; see `Hypothesis.log_prob`
+    dropped: int = 0  # tokens of the text that did not fit into the model's positions
+
+
+class RuledRows:
+    """What each row of a search has written, and the rules of a model that it obeys: those for its own source."""
+
+    def __init__(self, rules: Sequence[TextRules]) -> None:
+        """Start with one row for each source.
+
+        Args:
+            rules: Of each source.
+        """
+        self.rules = rules
+        self.sources = list(range(len(rules)))  # the source of each row
+        self.written = torch.empty(len(rules), 0, dtype=torch.long)  # (R, T)
+
+    def append(self, tokens: Sequence[int], device: torch.device) -> None:
+        """Add the token that each row reads next."""
+        newest = torch.tensor(tokens, device=device)[:, None]
+        self.written = torch.cat([self.written.to(device), newest], dim=1)
+
+    def select(self, rows: Sequence[int], index: Tensor) -> None:
+        """Take these rows for the next pass; `index` is the same as a tensor."""
+        self.sources = [self.sources[row] for row in rows]
+        self.written = self.written[index]
+
+    def scores(self, scores: Tensor, banned: Tensor) -> Tensor:
+        """The scores (R, V) after the rules, and without the banned tokens.
+
+        Raises:
+            ConfigError: no token is left.
+        """
+        parts, first = [], 0
+        for source, rows in groupby(self.sources):  # the rows of a source are neighbours
+            part = slice(first, first + len(list(rows)))
+            parts.append(self.rules[source](self.written[part], scores[part]))
+            first = part.stop
+        changed = torch.cat(parts).index_fill(1, banned, float("-inf"))
+        if bool((changed.amax(dim=1) == float("-inf")).any()):
+            raise ConfigError(
+                "The generation settings of this model allow no token after {n} tokens. Change generation_config.json.",
+                n=self.written.size(1),
+            )
+        return changed
+
+
+class DecoderState:
+    """A model that is searched, with everything that changes from pass to pass."""
+
+    def __init__(self, model: Writes, start: SearchInput, *, normalized: bool = False) -> None:
+        """Encode the sources and read the forced prefix.
+
+        Args:
+            model: In evaluation mode.
+            start: The input of the search.
+            normalized: Whether the model's rules change log-probabilities or logits. It is the same for most rules.
+        """
+        self.model, self.forced, specials = model, start.forced, start.specials
+        self.empty = Hypothesis(prompt_length=start.prompt_length)
+        ids = [torch.tensor(source, device=model.device) for source in start.sources]
+        source = pad_sequence(ids, batch_first=True, padding_value=model.pad_id)  # (B, S)
+        self.memory, mask = model.encode(source)
+        # Attention without a mask is twice as fast, and a single sentence has no padding.
+        self.mask = None if bool(mask.all()) else mask
+        self.cache = model.start_cache()
+        self.length = 0  # how many tokens the search has read
+        self.bos, self.first = specials.bos, specials.first
+        self.eos, self.end_ids = specials.eos, {specials.eos, *specials.more_ends}
+        self.last_forced = max(self.forced, default=-1)
+        self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
+        lengths = (source != model.pad_id).sum(dim=1).tolist()
+        max_length = model.config.max_length
+        forced_length = min(self.last_forced + 1, max_length)
+        usual = [length_limit(length, max_length, fewest=specials.fewest) for length in lengths]
+        self.limits = [max(min(start.limit or most, max_length), forced_length) for most in usual]
+        self.normalized = normalized
+        self.ruled: RuledRows | None = None
+        if specials.rules:
+            self.ruled = RuledRows(
+                [
+                    specials.rules.for_text(ids, given=start.prompt_length + 1, limit=most, device=self.memory.device)
+                    for ids, most in zip(without_padding(source, model.pad_id), self.limits, strict=True)
+                ]
+            )
+        self.ahead = self.read_ahead(forced_prefix(model, start)[: max(self.limits)])
+
+    def advance(self, tokens: Sequence[int]) -> tuple[Tensor, Step]:
+        """One pass of the decoder.
+
+        Args:
+            tokens: The newest token of each row.
+
+        Returns:
+            Scores (R, V) of the next token: the model's own log-probabilities, or its logits with the changes of its
+            rules; minus infinity for each token that must not be written. Where they are not numbers, the text ends.
+            And the step, with the model's own distribution.
+
+        Raises:
+            ConfigError: the rules leave no token.
+        """
+        forced, position = self.forced.get(self.length), self.length
+        if self.ruled:
+            self.ruled.append(tokens, self.memory.device)
+        if position < self.ahead.size(1):
+            logits = log_probs = self.ahead[:, position]
+        else:
+            logits = self.read_logits([[token] for token in tokens])[:, 0]  # (R, V)
+            log_probs = logits.log_softmax(dim=-1)
+        self.length += 1
+        step = Step(distribution=log_probs)
+        if forced is not None:
+            return only(forced, log_probs, log_probs[:, forced].nan_to_num()), step
+        if self.first is not None and position == 0:
+            return only(self.first, log_probs, 0.0), Step(distribution=log_probs, fixed=True)
+        if self.ruled:
+            scores = log_probs if self.normalized else logits
+            return self.ending_unknown(self.ruled.scores(scores, self.banned)), step
+        return self.ending_unknown(log_probs.index_fill(1, self.banned, float("-inf"))), step
+
+    def ending_unknown(self, scores: Tensor) -> Tensor:
+        """Scores (R, V) with the end of the text as the only choice in each row that has NaN."""
+        unknown = scores.isnan()
+        if not bool(unknown.any()):
+            return scores
+        return torch.where(unknown.any(dim=-1, keepdim=True), only(self.eos, scores, 0.0), scores)
+
+    def read_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """One pass over tokens (R, T): the logits of the token after each, (R, T, V)."""
+        ids = torch.tensor(tokens, device=self.memory.device)
+        return self.model.decode(ids, self.memory, self.mask, cache=self.cache).float()
+
+    def read_ahead(self, prefix: Sequence[int]) -> Tensor:
+        """Read a forced prefix, without its last token, in one pass: log-probabilities (R, N, V), without one N = 0."""
+        if not prefix:
+            return self.memory.new_empty(len(self.limits), 0, 0)
+        return self.read_logits([[self.bos, *prefix[:-1]] for _ in self.limits]).log_softmax(dim=-1)
+
+    def ends(self, token: int) -> bool:
+        """Whether this token of the latest pass ends the text.
+
+        A forced token ends it only at the last forced place, and a token of the prompt never does.
+        """
+        return token in self.end_ids and self.length > max(self.last_forced, self.empty.prompt_length)
+
+    def select(self, rows: Sequence[int], *, same_source: bool) -> None:
+        """Take these rows of the batch for the next pass.
+
+        Args:
+            rows: Of the latest pass; a row may appear more than once.
+            same_source: Each row keeps its source sentence, so the encoder's output stays in place.
+        """
+        index = torch.tensor(rows, device=self.memory.device)
+        self.cache.select(index, same_source=same_source)
+        if self.ruled:
+            self.ruled.select(rows, index)
+        if self.length < self.ahead.size(1):  # part of the prefix is not yet used
+            self.ahead = self.ahead[index]
+        if not same_source:
+            self.memory = self.memory[index]
+            self.mask = None if self.mask is None else self.mask[index]
+
+
+def forced_prefix(model: Writes, start: SearchInput) -> list[int]:
+    """The forced tokens from the first position up to the first gap, for a model that can read them in one pass."""
+    if not model.reads_ahead or start.specials.first is not None:
+        return []
+    positions = takewhile(start.forced.__contains__, count())
+    return [start.forced[position] for position in positions]
+
+
+def length_limit(source_length: int, max_length: int, *, fewest: int = 0) -> int:
+    """How many tokens a translation may have: enough for a real translation, too few for endless repetition.
+
+    Args:
+        source_length: Tokens of the source.
+        max_length: The positions of the model.
+        fewest: Tokens that each text of the model has at least.
+    """
+    return min(max_length, max(source_length * 3 // 2, fewest) + 8)
+
+
+def without_padding(source: Tensor, pad_id: int) -> list[list[int]]:
+    """The ids of each row of a source (B, S). A single row has no padding, whatever its ids."""
+    if len(source) == 1:
+        return source.tolist()
+    return [row[row != pad_id].tolist() for row in source]
+
+
+def only(token: int, log_probs: Tensor, value: Tensor | float) -> Tensor:
+    """Log-probabilities (R, V) that allow one token only, with the given value, (R,) or a number."""
+    allowed = torch.full_like(log_probs, float("-inf"))
+    allowed[:, token] = value
+    return allowed
+
+
+@torch.inference_mode()
+def greedy(model: Writes, start: SearchInput) -> Search:
+    """Write the most probable token at each step.
+
+    Args:
+        model: In evaluation mode.
+        start: The input of the search.
+
+    Returns:
+        One hypothesis per sentence.
+    """
+    return (yield from write_one_by_one(DecoderState(model, start), lambda scores: scores.argmax(dim=-1).tolist()))
+
+
+def write_one_by_one(decoder: DecoderState, choose: Callable[[Tensor], list[int]]) -> Search:
+    """Write one token per step in every sentence.
+
+    Args:
+        decoder: At its start.
+        choose: From scores (B, V), see `DecoderState.advance`, to one token for each sentence.
+
+    Returns:
+        One hypothesis per sentence.
+    """
+    hypotheses = [decoder.empty for _ in decoder.limits]
+    tokens = [decoder.bos for _ in decoder.limits]
+    for length in range(1, max(decoder.limits) + 1):
+        scores, step = decoder.advance(tokens)
+        yield step
+        given = decoder.forced.get(length - 1)  # no token is drawn there, so a prompt does not change a sample
+        tokens = choose(scores) if given is None else [given for _ in tokens]
+        for row, token in enumerate(tokens):
+            if not hypotheses[row].finished and length <= decoder.limits[row]:
+                log_prob, ended = step.log_prob(row, token), decoder.ends(token)
+                hypotheses[row] = hypotheses[row].extended(
+                    token=token, log_prob=log_prob, score=log_prob, row=row, finished=ended
+                )
+        if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
+            break
+    return hypotheses
+
+
+def greedy_ids(model: Writes, sources: Sequence[Sequence[int]], *, specials: Specials = OURS) -> list[tuple[int, ...]]:
+    """The ids that greedy search writes for each source, with `</s>` where the model reached it.
+
+    Args:
+        model: In evaluation mode.
+        sources: The token ids of each source.
+        specials: The ids that start, end or never appear.
+    """
+    if not sources:
+        return []
+    start = SearchInput(sources=sources, specials=specials)
+    _, hypotheses = finish(greedy(model, start), keep_steps=False)
+    return [hypothesis.ids for hypothesis in hypotheses]

@@ -10,10 +10,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.tokenization_utils_sentencepiece import SentencePieceBackend
 
 from model.config.section import ConfigError
-from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding, TokenizerPanicError, panics_as_errors
 from model.text.pair import find_separator
 from model.text.shown_bytes import is_bytes, shown_bytes, whole_characters
+from model.text.tokenizers import CONTINUES, byte_of_character, is_han
 from model.text.words import short_parts
 
 __all__ = ["ForeignTokenizer", "Pieces", "Segments", "frame", "segments_of", "separator_of"]

@@ -12,10 +12,8 @@ from torch import Tensor
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.checkpoints.languages import tag
 from model.corpora.examples import shortened
-from model.inference.confidence import unread_share
 from model.inference.passes import padded_for
-from model.inference.result import Outcome, Recording, Result, attention_maps, attention_masks
-from model.inference.tokens import Candidate, Token, parts_of
+from model.inference.run import Candidate, Outcome, Recording, Result, Token, attention_maps, attention_masks, parts_of
 from model.network.protocols import Classifies
 from model.text.pair import Text, paired, texts_of
 from model.text.tokenizers import TokenizerPair
@@ -147,7 +145,7 @@ def record_classification(
         pooled_by=model.config.pooling,
         pooling=pooled(model.config.pooling, trace, len(ids)),
         dropped=encoding.dropped + len(encoding.ids) - (len(ids) - len(specials.before) - len(specials.after)),
-        unread=unread_share(encoding, "".join(texts_of(text)), unknown=specials.unknown),
+        unread=encoding.unread_share("".join(texts_of(text)), unknown=specials.unknown),
     )
     return classification, Recording(trace=trace)
 

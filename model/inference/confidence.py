@@ -6,17 +6,15 @@ the sentences in another language, they are lower than for 98 % of the validatio
 
 import math
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from model.checkpoints.checkpoint import Checkpoint
-from model.inference.result import Result
-from model.inference.searching import GREEDY, best_hypotheses
-from model.inference.tokens import Token
-from model.text.encoding import Encoding
+from model.config.search import GREEDY
+from model.inference.run import Result, Token
+from model.inference.translate import best_hypotheses
 
 __all__ = [
     "LOW_PERCENTILE",
@@ -25,7 +23,6 @@ __all__ = [
     "LowConfidence",
     "confidence",
     "low_confidence",
-    "unread_share",
     "usual_confidence",
 ]
 
@@ -65,7 +62,7 @@ def low_confidence(checkpoint: Checkpoint, text: str, translation: Result) -> Lo
     tokenizers = checkpoint.tokenizers
     if foreign_share(text, checkpoint.config.tokenizer.source_language) > MAX_FOREIGN_SHARE:
         return "script"
-    if unread_share(tokenizers.source.encode(text), text, unknown=tokenizers.specials.unknown) > MAX_UNREAD_SHARE:
+    if tokenizers.source.encode(text).unread_share(text, unknown=tokenizers.specials.unknown) > MAX_UNREAD_SHARE:
         return "vocabulary"
     return "unsure" if confidence(translation.written) < checkpoint.config.figures.get(USUAL_CONFIDENCE, 0.0) else ""
 
@@ -75,12 +72,3 @@ def foreign_share(text: str, language: str) -> float:
     names = [unicodedata.name(character, "") for character in text if character.isalpha()]
     own = SCRIPTS.get(language, "")
     return sum(not name.startswith(own) for name in names) / max(len(names), 1)
-
-
-def unread_share(encoding: Encoding, text: str, *, unknown: int | None) -> float:
-    """The share of the characters in no token of the vocabulary: they are cut into bytes, or in an unknown word."""
-    unread, tokens_of = set[int](), Counter(encoding.offsets)
-    for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-        if token == unknown or (end - start == 1 and tokens_of[start, end] > 1):
-            unread.update(range(start, end))
-    return len(unread) / max(sum(not character.isspace() for character in text), 1)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.inference.result import Result
+from model.inference.run import Result
 from model.text.pair import Text, texts_of
 
 __all__ = ["FORMATS", "count_weights", "facts_of", "maps_csv", "maps_frame", "maps_json", "maps_npz"]

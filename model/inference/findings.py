@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor, nn
 
-from model.inference.result import Result
+from model.inference.run import Result
 from model.messages import Message
 from model.trace import Trace
 

@@ -15,6 +15,7 @@ from model.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointConfig,
     CheckpointError,
+    ClassifierCheckpoint,
     Loaded,
     load_checkpoint,
     load_classifier,
@@ -28,16 +29,17 @@ from model.decoding.search import finish
 from model.foreign.known_config import read_known_config
 from model.foreign.open_tutorial import open_tutorial, read_description
 from model.inference.findings import finding_in_model
-from model.inference.run import AnyCheckpoint, Run, compute
-from model.inference.searching import search_input, start_search
+from model.inference.run import Run
+from model.inference.translate import compute, search_input, start_search
 from model.network.protocols import Writes
 from model.safety.errors import first_line
 from model.safety.folder_files import checkpoint_folder, require_whole_files, unused_files
 from model.safety.weight_files import files_of_weights
 from model.trace import tracing, untraced
 
-__all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
+__all__ = ["AnyCheckpoint", "AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
+AnyCheckpoint = Checkpoint | ClassifierCheckpoint
 AnyConfig = CheckpointConfig | ForeignConfig
 TRIAL_TEXTS = ("a", "")  # a checkpoint must run on these before a visitor sees it
 

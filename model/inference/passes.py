@@ -10,8 +10,8 @@ from torch import Tensor
 from model.checkpoints.checkpoint import Loaded
 from model.corpora.batch import pad
 from model.corpora.examples import shortened
-from model.inference.result import Recording, Result
-from model.inference.searching import greedy_ids, source_ids
+from model.decoding.search import greedy_ids
+from model.inference.run import Recording, Result
 from model.network.protocols import PredictsMasked, Reads, ReadsBatches, Writes, classifies
 from model.text.pair import Text
 from model.trace import Edit, tracing
@@ -118,7 +118,7 @@ def encode_texts(checkpoint: Loaded, texts: Sequence[Text]) -> EncodedTexts:
         encoded = (tokenizers.encode(text, limit).ids for text in texts)
         read = [shortened(ids, limit, tokenizers.specials) for ids in encoded]
         return EncodedTexts(source=read, read=nothing, written=nothing)
-    ids = [source_ids(tokenizers, text, limit)[0] for text in texts]
+    ids = [tokenizers.source_ids(text, limit)[0] for text in texts]
     if not isinstance(model, Writes):
         return EncodedTexts(source=ids, read=nothing, written=nothing)
     if model.task == "continuation":

@@ -10,9 +10,15 @@ from model.checkpoints.languages import tag
 from model.config.section import ConfigError
 from model.decoding.search import Step
 from model.inference.passes import padded_for
-from model.inference.result import Recording, Result, attention_maps, attention_masks
-from model.inference.searching import source_ids
-from model.inference.tokens import Token, source_tokens, with_candidates
+from model.inference.run import (
+    Recording,
+    Result,
+    Token,
+    attention_maps,
+    attention_masks,
+    source_tokens,
+    with_candidates,
+)
 from model.network.protocols import PredictsMasked
 from model.text.pair import Text
 from model.trace import ATTENTION, Edit, tracing
@@ -35,7 +41,7 @@ def record_reading(
         raise ConfigError(
             "{checkpoint} is not an encoder that only reads. Translate with it.", checkpoint=checkpoint.name
         )
-    ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
+    ids, dropped = tokenizers.source_ids(text, reader.config.max_length)
     with tracing(record=(*ATTENTION, *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     encoding = tokenizers.encode(text, reader.config.max_length)

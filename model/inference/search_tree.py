@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.decoding.search import Branch, Fate, Step, finish
-from model.inference.searching import require_writing, search_input, start_search, written_ids
+from model.decoding.search import NOTHING_FORCED, Branch, Fate, Step, finish
+from model.inference.translate import require_writing, search_input, start_search
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
@@ -79,7 +78,7 @@ def search_tree(
         for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
         if index >= skipped
     )
-    ids = written_ids(winner)
+    ids = winner.written
     whole = [start.specials.bos, *ids] if model.task == "continuation" else ids
     return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=start.prompt_length)
 

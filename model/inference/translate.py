@@ -1,63 +1,101 @@
-"""Translate a text, with or without the attention maps of the run. The app and the command line start here."""
+"""Compute a run: translate, continue, read or classify a text. The app and the command line start here.
+
+A translation without attention maps is the same search: from a text to ids, to a hypothesis, and to a text.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, Loaded
 from model.checkpoints.languages import tag
-from model.config.search import SearchConfig
+from model.config.foreign import ForeignConfig
+from model.config.search import GREEDY, SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED, SearchInput, forced_prefix, length_limit
-from model.decoding.search import Hypothesis, Search, finish
-from model.inference.reading import record_reading
-from model.inference.result import Recording, Result, attention_maps, attention_masks
-from model.inference.searching import (
-    GREEDY,
-    best_hypotheses,
-    search_input,
-    start_search,
-    written_ids,
+from model.decoding.beam import beam
+from model.decoding.sampling import sample
+from model.decoding.search import (
+    NOTHING_FORCED,
+    Hypothesis,
+    Search,
+    SearchInput,
+    finish,
+    forced_prefix,
+    greedy,
+    length_limit,
 )
-from model.inference.tokens import mark, source_tokens, written_tokens
+from model.inference.classify import record_classification
+from model.inference.reading import record_reading
+from model.inference.run import (
+    Recording,
+    Result,
+    Run,
+    attention_maps,
+    attention_masks,
+    mark,
+    source_tokens,
+    written_tokens,
+)
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
 from model.trace import ATTENTION, Edit, tracing
 
-__all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
+__all__ = [
+    *("best_hypotheses", "compute", "forced_ids", "greedy_text", "record_run", "record_translation", "require_writing"),
+    *("search_input", "start_search", "translate", "translate_lines", "with_model_settings"),
+]
 
 Report = Callable[[int, int], object]  # (tokens written, the most tokens)
 
 
-def translate_lines(
-    model: Reads,
-    tokenizers: TokenizerPair,
-    lines: Sequence[str],
+def record_run(
+    checkpoint: Loaded,
+    run: Run,
     *,
-    search: SearchConfig = GREEDY,
-    batch_size: int = 64,
-) -> list[str]:
-    """Translate many texts.
-
-    A language model continues each line. Its result begins with the line, as with `translate`.
+    record: Sequence[str] = (),
+    edits: Mapping[str, Edit] | None = None,
+    report: Report = lambda done, tokens: None,
+) -> tuple[Result, Recording]:
+    """Translate, continue, read or classify a text, and record hook points.
 
     Args:
-        model: In evaluation mode.
-        tokenizers: Of the model.
-        lines: The texts.
-        search: Greedy search, beam search or sampling, with its settings.
-        batch_size: How many texts are translated together.
+        checkpoint: A loaded checkpoint of any task; never changed.
+        run: What to compute.
+        record: Patterns for the names of hook points to record, in addition to the weights and masks.
+        edits: See `tracing`; they replace changes of the run at the same hook points.
+        report: See `translate`.
 
     Returns:
-        One translation per text, in the order of the texts; an empty text stays empty.
+        The result, a `Classification` of a classifier; and what passed the other hook points.
 
     Raises:
-        ConfigError: the model only reads.
+        ConfigError: the model does not read pairs.
     """
-    if isinstance(model, Writes) and model.task == "continuation":
-        return [search_text(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
-    hypotheses = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
-    return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in hypotheses]
+    changes = {**run.changes.edits(), **(edits or {})}
+    if isinstance(checkpoint, ClassifierCheckpoint):
+        return record_classification(checkpoint, run.text, record=record, edits=changes)
+    assert isinstance(checkpoint, Checkpoint)
+    return record_translation(
+        checkpoint,
+        run.text,
+        record=record,
+        search=run.search,
+        forced=dict(run.forced),
+        edits=changes,
+        report=report,
+    )
+
+
+def compute(
+    checkpoint: Loaded,
+    run: Run,
+    *,
+    edits: Mapping[str, Edit] | None = None,
+    report: Report = lambda done, tokens: None,
+) -> Result:
+    """As `record_run`, without a recording."""
+    return record_run(checkpoint, run, edits=edits, report=report)[0]
 
 
 def translate(
@@ -88,47 +126,6 @@ def translate(
     return record_translation(
         checkpoint, text, second=second, search=search, forced=forced, edits=edits, report=report
     )[0]
-
-
-def greedy_text(
-    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED, limit: int | None = None
-) -> tuple[str, bool]:
-    """Translate one text with greedy search, without recording anything.
-
-    Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text; it may be empty.
-        forced: Position → target id that is written there, whatever its probability.
-        limit: The most tokens to write, not counting a prompt; see `search_input`.
-
-    Returns:
-        The translation, and whether it ended by itself.
-    """
-    model = checkpoint.model
-    if not isinstance(model, Writes):
-        return record_reading(checkpoint, text)[0].text, True
-    return search_text(model, checkpoint.tokenizers, text, forced=forced, limit=limit)
-
-
-def search_text(
-    model: Writes,
-    tokenizers: TokenizerPair,
-    text: str,
-    *,
-    search: SearchConfig = GREEDY,
-    forced: Mapping[int, int] = NOTHING_FORCED,
-    limit: int | None = None,
-) -> tuple[str, bool]:
-    """As `greedy_text`, with any search and without a checkpoint."""
-    start = search_input(model, tokenizers, text, forced, limit=limit)
-    _, (hypothesis, *_) = finish(start_search(model, start, search), keep_steps=False)
-    return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished
-
-
-def decode_hypothesis(model: Writes, tokenizers: TokenizerPair, start: SearchInput, hypothesis: Hypothesis) -> str:
-    """The text of a hypothesis. For a language model it begins with the prompt."""
-    ids = written_ids(hypothesis)
-    return tokenizers.target.decode([start.specials.bos, *ids] if model.task == "continuation" else ids)
 
 
 def record_translation(
@@ -197,3 +194,196 @@ def row_per_pass(model: Writes, start: SearchInput, hypothesis: Hypothesis) -> t
     """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prefix."""
     prefix_length = len(forced_prefix(model, start))
     return (*hypothesis.rows[:1], *hypothesis.rows[max(prefix_length, 1) :])
+
+
+def translate_lines(
+    model: Reads,
+    tokenizers: TokenizerPair,
+    lines: Sequence[str],
+    *,
+    search: SearchConfig = GREEDY,
+    batch_size: int = 64,
+) -> list[str]:
+    """Translate many texts.
+
+    A language model continues each line. Its result begins with the line, as with `translate`.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        lines: The texts.
+        search: Greedy search, beam search or sampling, with its settings.
+        batch_size: How many texts are translated together.
+
+    Returns:
+        One translation per text, in the order of the texts; an empty text stays empty.
+
+    Raises:
+        ConfigError: the model only reads.
+    """
+    if isinstance(model, Writes) and model.task == "continuation":
+        return [search_text(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
+    hypotheses = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
+    return ["" if best is None else tokenizers.target.decode(best.written) for best in hypotheses]
+
+
+def greedy_text(
+    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED, limit: int | None = None
+) -> tuple[str, bool]:
+    """Translate one text with greedy search, without recording anything.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Any text; it may be empty.
+        forced: Position → target id that is written there, whatever its probability.
+        limit: The most tokens to write, not counting a prompt; see `search_input`.
+
+    Returns:
+        The translation, and whether it ended by itself.
+    """
+    model = checkpoint.model
+    if not isinstance(model, Writes):
+        return record_reading(checkpoint, text)[0].text, True
+    return search_text(model, checkpoint.tokenizers, text, forced=forced, limit=limit)
+
+
+def search_text(
+    model: Writes,
+    tokenizers: TokenizerPair,
+    text: str,
+    *,
+    search: SearchConfig = GREEDY,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
+) -> tuple[str, bool]:
+    """As `greedy_text`, with any search and without a checkpoint."""
+    start = search_input(model, tokenizers, text, forced, limit=limit)
+    _, (hypothesis, *_) = finish(start_search(model, start, search), keep_steps=False)
+    return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished
+
+
+def decode_hypothesis(model: Writes, tokenizers: TokenizerPair, start: SearchInput, hypothesis: Hypothesis) -> str:
+    """The text of a hypothesis. For a language model it begins with the prompt."""
+    ids = hypothesis.written
+    return tokenizers.target.decode([start.specials.bos, *ids] if model.task == "continuation" else ids)
+
+
+def search_input(
+    model: Writes,
+    tokenizers: TokenizerPair,
+    text: str,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    *,
+    limit: int | None = None,
+) -> SearchInput:
+    """Prepare a search over one text.
+
+    For a language model, the typed text is a prompt. The decoder reads its first token, and all others are forced.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        text: Any text.
+        forced: See `SearchInput`.
+        limit: The most tokens to write, not counting a prompt; by default `length_limit`, or `Specials.new_tokens`.
+    """
+    max_length = model.config.max_length
+    if model.task != "continuation":
+        ids, dropped = tokenizers.source_ids(text, max_length)
+        return SearchInput(sources=[ids], specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
+    continuation_length = min(tokenizers.specials.new_tokens, max_length // 2)
+    ids, dropped = tokenizers.source_ids(text, max_length - continuation_length)
+    prompt = dict(enumerate(ids[1:]))
+    return SearchInput(
+        sources=[ids],
+        specials=replace(tokenizers.specials, bos=ids[0]),
+        forced={**forced, **prompt},
+        limit=len(prompt) + (limit or continuation_length),
+        dropped=dropped,
+        prompt_length=len(prompt),
+    )
+
+
+def require_writing(checkpoint: Loaded) -> Writes:
+    """The model of a checkpoint, if it writes. A model that only reads has no search and no log-probabilities.
+
+    Raises:
+        ConfigError: the model writes nothing.
+    """
+    if not isinstance(checkpoint.model, Writes):
+        raise ConfigError(
+            "{checkpoint} reads a text and writes nothing. Choose a model that writes.", checkpoint=checkpoint.name
+        )
+    return checkpoint.model
+
+
+def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
+    """The tokens to force, position → id, so that the model writes exactly this text."""
+    specials = tokenizers.specials
+    first = () if specials.first is None else (specials.first,)
+    return dict(enumerate((*first, *tokenizers.target.encode(text).ids, specials.eos)))
+
+
+def start_search(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
+    """Create the search that the settings choose. It starts with the first `next`.
+
+    Args:
+        model: In evaluation mode.
+        start: The input of the search.
+        search: The method and its settings.
+    """
+    if search.method == "sample":
+        return sample(model, start, search)
+    return beam(model, start, search) if search.method == "beam" else greedy(model, start)
+
+
+def with_model_settings(search: SearchConfig, config: CheckpointConfig | ForeignConfig) -> SearchConfig:
+    """A beam search with the `length_penalty` and `early_stopping` in the model's files; other searches unchanged.
+
+    Args:
+        search: The method and its settings.
+        config: Of the loaded checkpoint.
+    """
+    if search.method != "beam" or not isinstance(config, ForeignConfig):
+        return search
+    found = config.generation
+    return replace(search, length_penalty=found.length_penalty, early_stopping=found.early_stopping)
+
+
+def best_hypotheses(
+    model: Reads,
+    tokenizers: TokenizerPair,
+    lines: Sequence[str],
+    *,
+    search: SearchConfig = GREEDY,
+    batch_size: int = 64,
+) -> list[Hypothesis | None]:
+    """Search translations of many texts, in batches of similar length.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        lines: The texts.
+        search: The method and its settings.
+        batch_size: How many texts one batch holds.
+
+    Returns:
+        For each text its best hypothesis, in the order of the texts; None for an empty text.
+
+    Raises:
+        ConfigError: the model does not translate.
+    """
+    if not isinstance(model, Writes):
+        raise ConfigError("This model reads a text and writes nothing. Only a translator takes many texts at once.")
+    if model.task != "translation":
+        raise ConfigError("This model continues a text. Only a translator takes many texts at once.")
+    ids = [tokenizers.source_ids(line, model.config.max_length)[0] for line in lines]
+    todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
+    done: list[Hypothesis | None] = [None] * len(lines)
+    for start in range(0, len(todo), batch_size):
+        chosen = todo[start : start + batch_size]
+        batch = SearchInput(sources=[ids[i] for i in chosen], specials=tokenizers.specials)
+        _, hypotheses = finish(start_search(model, batch, search), keep_steps=False)
+        for i, hypothesis in zip(chosen, hypotheses, strict=True):
+            done[i] = hypothesis
+    return done

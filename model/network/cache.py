@@ -41,6 +41,12 @@ class KeyValue:
         self._values[:, :, start : self.length] = values
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
+    def cut(self, length: int) -> None:
+        """Forget the positions from `length` on. What others have of them stays, because new ones get new memory."""
+        self.length = length
+        if self._keys is not None and self._values is not None:
+            self._keys, self._values = self._keys[:, :, :length], self._values[:, :, :length]
+
     def once(self, compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         """Call `compute` only the first time, and return its keys and values."""
         if self._keys is None or self._values is None:
@@ -70,6 +76,11 @@ class DecoderCache:
     def length(self) -> int:
         """Target positions that have been decoded."""
         return self.self_attention[0].length
+
+    def cut(self, length: int) -> None:
+        """Forget the target positions from `length` on."""
+        for cache in self.self_attention:
+            cache.cut(length)
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
         """Keep and reorder the hypotheses of a beam search, see `KeyValue.select`."""

@@ -22,13 +22,19 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     return (ids != pad_id)[:, None, None, :]  # (B, 1, 1, S)
 
 
-def causal_mask(length: int, *, device: torch.device | None = None) -> Tensor:
+def causal_mask(length: int, *, past: int = 0, device: torch.device | None = None) -> Tensor:
     """Allow position t to attend to positions 0 … t ("Attention Is All You Need", section 3.2.3).
 
+    Args:
+        length: T, the positions of the queries. They come after those in a cache.
+        past: P, the positions in the cache.
+        device: Of the mask.
+
     Returns:
-        Boolean (1, 1, T, T), True on the diagonal and below it.
+        Boolean (1, 1, T, P + T), True on the diagonal that ends in the last corner and below it.
     """
-    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]  # (1, 1, T, T)
+    allowed = torch.ones(length, past + length, dtype=torch.bool, device=device).tril(past)
+    return allowed[None, None]  # (1, 1, T, P + T)
 
 
 def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:

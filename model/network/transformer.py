@@ -168,12 +168,8 @@ class Transformer(Translator):
             self_mask: Tensor | None = decoder_mask(target, self.target_pad_id)
         elif length == 1:
             self_mask = None  # the newest token may attend to every earlier token
-        elif cache.length == 0:
-            self_mask = causal_mask(length, device=target.device)
         else:
-            raise ValueError(
-                f"The cache holds {cache.length} tokens. Then decode takes one token per row and not {length}."
-            )
+            self_mask = causal_mask(length, past=cache.length, device=target.device)
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
     def position_table(self) -> Tensor | None:

@@ -1,6 +1,7 @@
 """What all tokenizers have, for subwords and whole words; and the failures of the library `tokenizers`."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ class Encoding:
     second_start: int = 0  # the first token of the second text of a pair; 0 for a single text
     dropped: int = 0  # tokens of a pair that are left out
     left_out: tuple[str, ...] = ()  # different parts of the text that have no token
+
+    def unread_share(self, text: str, *, unknown: int | None) -> float:
+        """The share of the characters in no token of the vocabulary: they are cut into bytes, or in an unknown word."""
+        unread, tokens_of = set[int](), Counter(self.offsets)
+        for token, (start, end) in zip(self.ids, self.offsets, strict=True):
+            if token == unknown or (end - start == 1 and tokens_of[start, end] > 1):
+                unread.update(range(start, end))
+        return len(unread) / max(sum(not character.isspace() for character in text), 1)
 
 
 class Tokenizer(Protocol):

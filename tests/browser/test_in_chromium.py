@@ -14,7 +14,7 @@ from plotly.colors import get_colorscale, hex_to_rgb
 from model.checkpoints.checkpoint import load_checkpoint
 from model.config.kinds import KINDS
 from model.inference.export import maps_csv
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.translate import translate
 from tests.browser.accessibility import check
 from tests.browser.conftest import cell, settle, tile

@@ -11,10 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.opening import open_checkpoint
-from model.inference.result import Result
-from model.inference.run import Run, compute
-from model.inference.tokens import Token
-from model.inference.translate import translate
+from model.inference.run import Result, Run, Token
+from model.inference.translate import compute, translate
 from model.interventions import Intervention
 from tests.browser.accessibility import check
 from tests.browser.conftest import settle

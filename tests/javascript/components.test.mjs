@@ -5,7 +5,7 @@ import { arrowHead, boxPlaces } from "../../live/ui/diagrams.js";
 import { nearestIn } from "../../live/ui/dom.js";
 import { uncounted } from "../../live/ui/head_switches.js";
 import { dashOf, linesToDraw, visibleLines } from "../../live/ui/lines.js";
-import { cellBox, gridHeight, mapLayout, scalePosition, withoutNumber } from "../../live/ui/maps.js";
+import { cellBox, gridHeight, headPixels, mapLayout, scalePosition, withoutNumber } from "../../live/ui/maps.js";
 import { blocksOf, colourAt, decodeFloats, levelOf, meanOf, palette, WEIGHTS } from "../../live/ui/numbers.js";
 import { fileName, fontsFor, parsedColour, wrapped } from "../../live/ui/saving.js";
 import { isRight, rowsLayout } from "../../live/ui/stepper.js";
@@ -99,6 +99,20 @@ test("a map keeps its cells within the width, and labels that do not fit are lef
   assert.ok(
     chinese.square && chinese.every === 1 && chinese.cell === 15, "a single Chinese letter fits below a narrow cell"
   );
+});
+
+test("every head has a tile of one picture, and a masked or broken cell its own colour", () => {
+  const levels = Uint8Array.from({ length: 2 * 3 * 4 * 5 }, (_, i) => i);
+  const shape = { layers: 2, heads: 3, rows: 4, columns: 5 };
+  [levels[0], levels[1]] = [levelOf(-Infinity), levelOf(NaN)];
+  const { width, height, data } = headPixels({ levels, ...shape }), colours = palette(WEIGHTS);
+  assert.deepEqual([width, height], [3 * (5 + 1), 2 * (4 + 1)]);
+  const pixels = new Uint32Array(data.buffer), at = (x, y) => pixels[y * width + x];
+  assert.equal(at(0, 0), colours[levelOf(-Infinity)]);
+  assert.equal(at(1, 0), colours[levelOf(NaN)]);
+  const layer = 1, head = 2, row = 3, column = 4; // the last cell
+  assert.equal(at(head * 6 + column, layer * 5 + row), colours[levels.at(-1)]);
+  assert.equal(pixels.filter((one) => one === 0).length, width * height - levels.length); // the gaps are clear
 });
 
 test("sizes and places follow the numbers of layers, heads and steps", () => {

@@ -16,9 +16,8 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, load_class
 from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.inference.classify import record_classification
-from model.inference.result import Recording, Result
-from model.inference.searching import search_input, start_search
-from model.inference.translate import record_translation
+from model.inference.run import Recording, Result
+from model.inference.translate import record_translation, search_input, start_search
 from model.interventions import Head, Intervention, PaintedCell
 from model.trace import Edit, hook_name
 from tests.conftest import BUNDLED

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from model.checkpoints.checkpoint import load_checkpoint, load_tokenizers, read_config
-from model.inference.searching import greedy_ids, require_writing, source_ids
+from model.decoding.search import greedy_ids
+from model.inference.translate import require_writing
 from model.text.cleaning import changes, clean
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
@@ -18,7 +19,7 @@ def ids_in_python(name: str, texts: Sequence[str]) -> list[list[int]]:
     """What greedy search writes for each text."""
     checkpoint = load_checkpoint(BUNDLED / name)
     model, most = require_writing(checkpoint), checkpoint.config.model.max_length
-    sources = [source_ids(checkpoint.tokenizers, text, most)[0] for text in texts]
+    sources = [checkpoint.tokenizers.source_ids(text, most)[0] for text in texts]
     order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
     written: list[list[int]] = [[] for _ in texts]
     for start in range(0, len(order), BATCH):

@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 
 from model.files import finite
 from viz_app.components.bundle import library, library_name, words_of
-from viz_app.figures.style import Axes
+from viz_app.content.shared import MAX_TILE
+from viz_app.figures.overview import pooled
+from viz_app.figures.style import Axes, weight_scale
 
-__all__ = ["LIBRARY", "MASKED", "Data", "component", "labels_of", "levels", "library_component", "masked_out", "packed"]
+__all__ = [
+    *("LIBRARY", "MASKED", "Data", "OpenHead", "component", "labels_of", "levels", "library_component", "masked_out"),
+    *("opening", "packed", "tiles"),
+]
 
 LIBRARY = "page_keys"
 ROOT = '<div class="root"></div>'
@@ -67,6 +72,12 @@ FloatArray = NDArray[np.float32]
 MASKED = np.float32("-inf")  # how a masked cell travels; NaN is not a number
 MASKED_LEVEL, BROKEN_LEVEL = 255, 254  # the levels of a masked cell, and of one that is not a number
 Data = Mapping[str, object]
+OpenHead = Callable[[int, int], None]  # called with the layer and the head that were chosen, counted from 0
+
+
+def opening(on_open: OpenHead) -> Callable[[Mapping[str, Any]], None]:
+    """What to do with the head that a component reports."""
+    return lambda head: on_open(int(head["layer"]), int(head["head"]))
 
 
 def packed(array: FloatArray) -> str:
@@ -90,6 +101,33 @@ def levels(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bo
     special = np.where(masked, MASKED_LEVEL, BROKEN_LEVEL)
     found = np.where(known, (shares * (BROKEN_LEVEL - 1)).round(), special).astype(np.uint8)
     return base64.b64encode(np.ascontiguousarray(found).tobytes()).decode("ascii")
+
+
+def tiles(
+    maps: FloatArray,
+    allowed: NDArray[np.bool_],
+    *,
+    limit: int = MAX_TILE,
+    largest: float = 1.0,
+    logarithmic: bool = False,
+) -> Data:
+    """All heads as small maps, as `live/ui/maps.js` paints them.
+
+    Args:
+        maps: (L, H, T, S).
+        allowed: (L, T, S), False where masked.
+        limit: The most cells on a side of a small map.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale is logarithmic.
+    """
+    small = pooled(maps, limit)  # (L, H, t, s)
+    masked = np.broadcast_to(pooled(allowed[:, None].astype(np.float32), limit) == 0, small.shape)
+    scale = weight_scale(small, largest=largest, logarithmic=logarithmic)
+    return {
+        **dict(zip(("layers", "heads", "rows", "columns"), small.shape, strict=True)),
+        "levels": levels(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked),
+        "broken": bool((~np.isfinite(small) & ~masked).any()),
+    }
 
 
 def masked_out(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:

@@ -18,19 +18,15 @@ from model.analysis.stations import way_of_token
 from model.checkpoints.checkpoint import CheckpointConfig
 from model.config.paths import CHECKPOINTS
 from model.config.search import SearchConfig
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.searching import require_writing
-from model.inference.tokens import Candidate
-from model.inference.translate import record_translation
+from model.inference.run import Candidate, Result, Run
+from model.inference.translate import record_translation, require_writing
 from viz_app.content.examples import WITH_ATTENTION
 from viz_app.course.expressions import words
 from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities, quantity, sentence, word_at
 from viz_app.course.situation import Situation, run_of, search_of, whole_number
 from viz_app.services.analyses import analysis_of, early_readings_of, position_table
 from viz_app.services.listing import CheckpointKey, list_one
-from viz_app.services.loading import config_of, parameter_table, translator
-from viz_app.services.results import result_of, snapshot_result_of
+from viz_app.services.models import config_of, parameter_table, result_of, snapshot_result_of, translator
 
 __all__ = ["QUANTITIES"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from model.config.section import Section
-from model.inference.tokens import Token
+from model.inference.run import Token
 from viz_app.course.app_quantities import QUANTITIES
 from viz_app.course.expressions import Lines, evaluate
 from viz_app.course.situation import Situation

@@ -17,18 +17,15 @@ from model.analysis.padded_batch import padded_batch
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.tokens import Token
+from model.inference.run import Result, Run, Token
 from model.interventions import Head, Intervention
-from model.text.byte_pair import CONTINUES
+from model.text.tokenizers import CONTINUES
 from viz_app.content.examples import BATCHES
 from viz_app.course.expressions import words
 from viz_app.course.situation import Situation, whole_number
 from viz_app.services.analyses import analysis_of, position_table
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import config_of, loaded
-from viz_app.services.results import log_prob_of, result_of
+from viz_app.services.models import config_of, loaded, log_prob_of, result_of
 
 __all__ = [
     *("BASE", "KINDS_IN_ORDER", "QUANTITIES", "batch_texts", "entropies", "head_effects", "head_gradients"),

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model.config.search import SearchConfig
-from model.inference.result import Result
-from model.inference.run import UNTOUCHED, Forced, Run
+from model.inference.run import UNTOUCHED, Forced, Result, Run
 from model.interventions import Intervention
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 
 __all__ = ["Situation", "run_of", "search_of", "whole_number"]
 

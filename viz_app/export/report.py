@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from model.inference.result import Result
-from model.inference.tokens import Token
+from model.inference.run import Result, Token
 from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes

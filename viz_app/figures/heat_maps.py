@@ -1,6 +1,6 @@
 """Numbers as coloured cells: the map of a head, a mask, and scores before and after it is added.
 
-Attention maps on the pages are components (`viz_app/components/elements/maps.py`). Plotly draws what is larger than
+Attention maps on the pages are components (`draw_map` of `viz_app/widgets/charts.py`). Plotly draws what is larger than
 they can be, since they have an element for each cell, and the maps of a notebook.
 """
 

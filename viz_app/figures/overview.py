@@ -1,26 +1,18 @@
-"""Every layer and head as one picture of small maps: layers down, heads across."""
+"""Every layer and head as small maps: their cells, and how sharp each head is."""
 
-import base64
-import io
 import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from PIL import Image
-from plotly.colors import hex_to_rgb
 
 from viz_app.content.shared import MAX_TILE
 from viz_app.content.translation import t
-from viz_app.figures.colours import LEVELS, MASKED, NOT_A_NUMBER, palette
 from viz_app.figures.picture import worded_cells
 from viz_app.figures.style import FloatArray, marked
 
-__all__ = ["heads_image", "overview_summary", "overview_table", "pooled"]
+__all__ = ["SMALL_TILE", "overview_summary", "overview_table", "pooled"]
 
 SMALL_TILE = 24  # cells on a side where a page has many pictures, such as snapshots
-GAP = 0.08  # between two tiles, as a share of a tile
-CLEAR, BROKEN, GREY = LEVELS - 3, LEVELS - 2, LEVELS - 1  # the pixels that are no number on the colour scale
 
 
 def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
@@ -33,29 +25,6 @@ def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
     padded = np.pad(maps, padding, constant_values=0.0)
     blocks = padded.reshape(layers, heads, -1, row_step, padded.shape[3] // column_step, column_step)
     return np.asarray(blocks.max(axis=(3, 5)), dtype=np.float32)
-
-
-def heads_image(maps: FloatArray, allowed: NDArray[np.bool_]) -> str:
-    """Paint all heads as a PNG in a data URI; every tile has a clear gap below and on the right.
-
-    Args:
-        maps: (L, H, T, S), from 0 to 1.
-        allowed: (L, T, S), False where masked; such cells are grey. Cells that are not finite have a colour too.
-    """
-    tiles = pooled(maps, SMALL_TILE)  # (L, H, t, s)
-    masked = np.broadcast_to(pooled(allowed[:, None].astype(np.float32), SMALL_TILE) == 0, tiles.shape)
-    levels = (np.clip(np.nan_to_num(tiles), 0, 1) * (CLEAR - 1)).round()
-    levels = np.where(masked, GREY, np.where(np.isfinite(tiles), levels, BROKEN)).astype(np.uint8)
-    rows, columns = tiles.shape[2:]
-    padding = [(0, 0), (0, 0), (0, max(1, round(rows * GAP))), (0, max(1, round(columns * GAP)))]
-    pixels = np.pad(levels, padding, constant_values=CLEAR).transpose(0, 2, 1, 3)  # (L, rows, H, columns)
-    image = Image.fromarray(pixels.reshape(pixels.shape[0] * pixels.shape[1], -1), mode="P")
-    scale = palette()[np.linspace(0, LEVELS - 1, CLEAR).round().astype(int), :3]
-    special = [(0, 0, 0), hex_to_rgb(NOT_A_NUMBER), hex_to_rgb(MASKED)]
-    image.putpalette(np.concatenate([scale, special]).astype(np.uint8).tobytes())
-    file = io.BytesIO()
-    image.save(file, "PNG", transparency=CLEAR, compress_level=1)
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
 def overview_table(maps: FloatArray) -> pd.DataFrame:

@@ -11,18 +11,12 @@ from viz_app.sections import checkpoints
 from viz_app.services import listing
 from viz_app.session.own_checkpoints import own_checkpoints
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import draw_tabs
+from viz_app.widgets.headings import draw_tabs, introduce
 
 found = listing.listed_checkpoints()
-st.markdown(
-    t(
-        "The table lists the bundled checkpoints, those in the folders of `HEADLIGHT_CHECKPOINTS`, and those that you "
-        "trained or downloaded. Reload the page to see a new one. BLEU, chrF and accuracy are measured on the test set "
-        "that the model card names, with beam size 5."
-    )
-)
+introduce("checkpoints")
 if not found:
-    checkpoint_choice.require_checkpoint(found)
+    checkpoint_choice.require_checkpoint()
 checkpoints.show_checkpoint_table(found)
 messages = st.container()
 with messages:
@@ -33,7 +27,7 @@ if form.open:
         own = own_checkpoints().values()
         checkpoints.bring_your_own({listed.key.name for listed in found if Path(listed.key.path) not in own})
 
-key, config = checkpoint_choice.require_checkpoint(found)
+key, config = checkpoint_choice.require_checkpoint()
 with messages:
     checkpoints.note_opened(key.name)
 st.header(plain(key.name))

@@ -17,13 +17,13 @@ from viz_app.sections.compare import (
     two_sentences,
     two_texts,
 )
-from viz_app.services import listing, loading
+from viz_app.services import listing, models
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.run_form import require_text
 
 listed = listing.listed_checkpoints()
-key, config = checkpoint_choice.require_translator(listed, also=("continuation", "reading"))
+key, config = checkpoint_choice.require_model("translation", "continuation", "reading", attends=False)
 others = listing.comparable(key, config, listed)
 mode, setting = choose_mode(has_others=bool(others))
 text = require_text(config, opening=demonstration_for(config).compared)
@@ -38,7 +38,7 @@ with texts:
     if mode == "checkpoints":
         demonstration_hint(config, right, best=next(iter(others)))
     two_texts(mode, left, right)
-configs = {side.name: loading.config_of(side.key) for side in (left, right)} if mode == "checkpoints" else {}
+configs = {side.name: models.config_of(side.key) for side in (left, right)} if mode == "checkpoints" else {}
 kinds = [kind for kind in left.translation().maps if kind in right.translation().maps]
 with options:
     if mode == "checkpoints":

@@ -2,17 +2,15 @@
 
 from functools import partial
 
+from viz_app.content.tasks import TASKS
 from viz_app.content.translation import t
 from viz_app.sections.heads.ablation_board import ablation_board
 from viz_app.sections.heads.head_measures import head_importance, head_roles, word_alignment
 from viz_app.sections.heads.head_patching import head_patching
-from viz_app.services import listing
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import draw_tabs
 
-key, _ = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(), also=("continuation", "reading", "classification")
-)
+key, _ = checkpoint_choice.require_model(*TASKS)
 draw_tabs(
     "heads_tab",
     {

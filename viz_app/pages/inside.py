@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-import streamlit as st
-
-from model.config.section import ConfigError
 from model.inference.run import Run
 from viz_app.content.plain import plain
+from viz_app.content.tasks import TASKS
 from viz_app.content.translation import t, worded
 from viz_app.sections.inside.layer_by_layer import layer_by_layer
 from viz_app.sections.inside.logit_lens import early_predictions
@@ -15,28 +13,23 @@ from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
 from viz_app.sections.sentiment import require_run_or_review
-from viz_app.services import analyses, listing
+from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.forced_words import forced_words_note
 from viz_app.widgets.headings import draw_tabs
-from viz_app.widgets.search_picker import forced_words_note
 
 
 def where_it_can(section: Callable[[CheckpointKey, Run], None]) -> None:
     """Draw a section about the residual stream, or say why it cannot be drawn."""
     if problem := analyses.why_no_residual_stream(key):
-        st.info(plain(worded(problem)))
-        return
-    try:
-        section(key, run)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
+        end_page(plain(worded(problem)))
+    section(key, run)
 
 
-key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(),
-    transformer_heading=t("This page is about the dot products of a Transformer"),
-    also=("continuation", "reading", "classification"),
+key, config = checkpoint_choice.require_model(
+    *TASKS, transformer_heading=t("This page is about the dot products of a Transformer")
 )
 classifies = config.task == "classification"
 run = require_run_or_review(key)

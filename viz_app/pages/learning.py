@@ -8,17 +8,17 @@ from viz_app.content.numbers import sentences
 from viz_app.content.shared import MAX_TILE
 from viz_app.content.translation import t
 from viz_app.sections.learning import draw_snapshot_player, require_history, show_snapshot_table
-from viz_app.services import listing, results
+from viz_app.services import models
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
-from viz_app.widgets.headings import explanation
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.headings import explain
+from viz_app.widgets.run_form import require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
-key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_snapshots()
 text, _ = texts_of(require_text(config))
-trained = results.result_of(key, Run(text=text))
+trained = models.result_of(key, Run(text=text))
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page(
         sentences(
@@ -40,12 +40,4 @@ st.caption(
 )
 draw_snapshot_player(history, kind, layer, head)
 show_snapshot_table(history)
-explanation(
-    t("How it is computed"),
-    t(
-        "Snapshots of the weights were saved during the training run. Each snapshot first translates the sentence with "
-        "greedy search. Then it must write the translation of the trained model, token by token. The page shows its "
-        "attention and the probabilities that it gives to these tokens."
-    ),
-    r"\mathrm{loss} = -\frac{1}{T}\sum_t \ln p_\mathrm{step}(y_t \mid y_{<t}, x)",
-)
+explain("snapshots")

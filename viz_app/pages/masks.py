@@ -2,39 +2,25 @@
 
 from functools import partial
 
-import streamlit as st
-
 from viz_app.content.plain import plain
+from viz_app.content.tasks import TASKS
 from viz_app.content.translation import t, worded
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.correct_masks import (
     correct_masks,
     require_sentence,
 )
-from viz_app.services import analyses, listing
+from viz_app.services import analyses
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import draw_tabs
+from viz_app.widgets.headings import draw_tabs, introduce
 
-key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(),
-    transformer_heading=t("This page is about the masks of a Transformer"),
-    also=("continuation", "reading", "classification"),
+key, config = checkpoint_choice.require_model(
+    *TASKS, transformer_heading=t("This page is about the masks of a Transformer")
 )
 if problem := analyses.why_no_masks(key):
     end_page(plain(worded(problem)))
-st.markdown(
-    t(
-        "Padding gives all sentences of a batch the same length, and the decoder must not see the token that it will "
-        "write. A **mask** decides which keys (columns) a query (row) may attend to: **blue = may attend, grey = "
-        "masked**."
-    )
-    if "decoder" in config.model.kinds
-    else t(
-        "Padding gives all sentences of a batch the same length. A **mask** decides which keys (columns) a query (row) "
-        "may attend to: **blue = may attend, grey = masked**."
-    )
-)
+introduce("batch-read-and-written" if "decoder" in config.model.kinds else "batch-read")
 sentence = require_sentence(key)
 draw_tabs(
     "mask_tab",

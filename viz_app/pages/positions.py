@@ -4,21 +4,18 @@ from functools import partial
 
 import streamlit as st
 
-from model.config.model import RecurrentConfig
 from model.network.position_kind import SENTENCES
+from viz_app.content.tasks import TASKS
 from viz_app.content.translation import t
 from viz_app.sections.positions.encoding import position_matrix, position_waves, require_encoding
 from viz_app.sections.positions.order import NUMBERS, distance_numbers, position_relations, positions_in_sentence
-from viz_app.services import listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import draw_tabs
 
-key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
-if isinstance(config.model, RecurrentConfig):
-    key, config = checkpoint_choice.require_attention(
-        listing.listed_checkpoints(), transformer_heading=t("This page is about the positions of a Transformer")
-    )
+key, config = checkpoint_choice.require_model(
+    *TASKS, attends=False, transformer_heading=t("This page is about the positions of a Transformer")
+)
 if config.model.positional in NUMBERS:
     distance_numbers(key)
     end_page()

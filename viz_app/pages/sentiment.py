@@ -6,12 +6,12 @@ from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.translation import t
 from viz_app.sections import sentiment
-from viz_app.services import listing, results
+from viz_app.services import models
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
 
-key, config = checkpoint_choice.require_classifier(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_classifier()
 field, side = st.columns([3, 1.4])
 with side:
     sentiment.example_list()
@@ -27,7 +27,7 @@ add_fact(t("Review"), review)
 if not review.strip():
     end_page(t("Type a review above, or choose one of the examples."))
 run = Run(text=text)
-reading = results.classification_of(key, run)
+reading = models.classification_of(key, run)
 with side:
     sentiment.show_class(reading)
 sentiment.note_limits(reading, max_length=config.model.max_length)

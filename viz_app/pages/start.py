@@ -9,13 +9,14 @@ from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
-from viz_app.services import listing, results
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.headings import introduce
 from viz_app.widgets.marked_text import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
-from viz_app.widgets.text_field import ask_for_text
+from viz_app.widgets.run_form import ask_for_text
 from viz_app.widgets.text_notes import doubt_note
 
 TERMS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
@@ -29,21 +30,15 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     if not text.strip():
         st.info(t("Type a sentence to see its tokens."))
         return
-    translation = results.result_of(key, Run(text=text))
+    translation = models.result_of(key, Run(text=text))
     st.caption(t("The tokens that this model reads, and the tokens that it writes:"))
     tokens = {"reads": translation.source, "writes": translation.written}
     st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))
     doubt_note(key, Run(text=text))
 
 
-key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
-st.markdown(
-    t(
-        "Headlight shows how a **Transformer** works: which words it attends to, what it computes, and what happens "
-        "when you change a part of it. Every number on the screen is one that the model used. You cannot break "
-        "anything here."
-    )
-)
+key, config = checkpoint_choice.require_checkpoint()
+introduce("start")
 code_field(key="code_on_start")  # on a phone, students of a class must not look for it
 words, pages = st.columns([1.25, 1], gap="large")
 with words:

@@ -8,18 +8,18 @@ from viz_app.content.numbers import sentences
 from viz_app.content.shared import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
-from viz_app.services import listing, results
+from viz_app.services import models
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.headings import explanation
-from viz_app.widgets.search_picker import chosen_forced_tokens, forced_words_caption
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.forced_words import forced_words_caption
+from viz_app.widgets.headings import explain
+from viz_app.widgets.run_form import chosen_forced_tokens, require_text
 from viz_app.widgets.text_notes import doubt_note, length_remedy
 
-key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
+key, config = checkpoint_choice.require_model("translation", "continuation")
 text, _ = texts_of(require_text(config, forces=True))
 run = Run(text=text, forced=chosen_forced_tokens(key))
-translation = results.result_of(key, run)
+translation = models.result_of(key, run)
 add_fact(t("Translation"), translation.text)
 search, setting = step_controls(forced=bool(run.forced))
 if run.forced:
@@ -33,13 +33,4 @@ elif search == "greedy":
     greedy_steps(key, run, setting)
 else:
     beam_tree(key, run, setting)
-explanation(
-    t("How it is computed"),
-    t(
-        "The last state of the decoder, projected to the vocabulary, gives a probability for every token. Greedy "
-        "search writes the token with the largest probability. Entropy shows how uncertain the model is: at 0 nats, "
-        "one token has all the probability. A forced token is written whatever its probability is, and all tokens "
-        "after it depend on it."
-    ),
-    r"p(y_t \mid y_{<t}, x) = \mathrm{softmax}(W s_t)\qquad H = -\sum_y p(y)\ln p(y)",
-)
+explain("steps")

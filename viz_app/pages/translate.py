@@ -10,12 +10,11 @@ from viz_app.sections.translate.maps import (
     word_lines,
 )
 from viz_app.sections.translate.written_text import translation_notes, written_text
-from viz_app.services import listing
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
-from viz_app.widgets.text_field import require_run
+from viz_app.widgets.run_form import require_run
 
-key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
+key, config = checkpoint_choice.require_model("translation", "continuation", "reading", attends=False)
 run = require_run(key)
 written_text(key, run)
 translation_notes(key, run)

@@ -15,13 +15,14 @@ from model.config.foreign import ForeignConfig
 from model.config.paths import CHECKPOINTS
 from model.inference.opening import AnyConfig
 from viz_app.content.cards import LONGEST_CARD
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, joined, percent_column
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import N_, language, t, tn, worded
 from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.uploads import largest_upload
-from viz_app.services import listing, loading
+from viz_app.services import listing, models
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.own_checkpoints import (
     add_folder,
@@ -32,6 +33,7 @@ from viz_app.session.own_checkpoints import (
     open_questions,
 )
 from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import introduce
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -46,25 +48,6 @@ __all__ = [
     "show_upload_problem",
 ]
 
-COLUMNS = N_(
-    (
-        "checkpoint",
-        "languages",
-        "task",
-        "family",
-        "tokens",
-        "positions",
-        "layers",
-        "heads",
-        "parameters",
-        "BLEU",
-        "chrF",
-        "accuracy",
-        "size, MB",
-        "memory, MB",
-        "maps, MB",
-    )
-)
 # The bundled models are small, and their cards name the family. Without these columns the table fits on a projector.
 OF_OTHERS = ("family", "memory, MB", "maps, MB")
 MOST_ROWS = 15  # a longer table scrolls
@@ -99,6 +82,7 @@ MOST = 40  # names in a list
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
     figures = listing.checkpoint_figures(found).drop(columns="problem")
+    columns = columns_of_table()
     only_ours = all(Path(listed.key.path).parent == CHECKPOINTS for listed in found)
     st.dataframe(
         in_words(figures),
@@ -106,8 +90,8 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
         height="content" if len(found) <= MOST_ROWS else "auto",
         placeholder="–",
         alt=t("Table of all checkpoints with task, languages, sizes and scores"),
-        column_order=[name for name in COLUMNS if not (only_ours and name in OF_OTHERS)],
-        column_config={name: t(name) for name in COLUMNS} | number_columns(),
+        column_order=[name for name in columns if not (only_ours and name in OF_OTHERS)],
+        column_config=columns,
     )
     for listed in found:
         if listed.config is None:
@@ -122,14 +106,22 @@ def in_words(figures: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def number_columns() -> dict[str, Any]:
-    """The formats and the explanations of the columns with numbers."""
+def columns_of_table() -> dict[str, Any]:
+    """Each column in its order → its heading, with the format and the explanation of its numbers."""
     number = st.column_config.NumberColumn
     memory = t(
         "Memory for all maps of a text of {tokens} tokens. It grows with the square of the length.",
         tokens=listing.TYPICAL_TOKENS,
     )
     return {
+        "checkpoint": t("checkpoint"),
+        "languages": t("languages"),
+        "task": t("task"),
+        "family": t("family"),
+        "tokens": t("tokens"),
+        "positions": t("positions"),
+        "layers": st.column_config.TextColumn(t("layers"), help=t("Encoder + decoder")),
+        "heads": t("heads"),
         "parameters": number(t("parameters"), format="localized"),
         "BLEU": number("BLEU", format="%.1f", help=t("sacreBLEU; in lower case if the model writes lower case")),
         "chrF": number("chrF", format="%.1f"),
@@ -137,27 +129,13 @@ def number_columns() -> dict[str, Any]:
         "size, MB": number(t("size, MB"), format="%.1f", help=t("On the disk")),
         "memory, MB": number(t("memory, MB"), format="%.1f", help=t("Of the weights, in single precision")),
         "maps, MB": number(t("maps, MB"), format="%.1f", help=memory),
-        "layers": st.column_config.TextColumn(t("layers"), help=t("Encoder + decoder")),
     }
 
 
 def bring_your_own(taken: Collection[str]) -> None:
     """Ask for a checkpoint, and open it. `taken` has the names of all other checkpoints."""
-    st.markdown(
-        t(
-            "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with "
-            "their vocabulary. Up to {limit} MB in total. Only you can see it. Its files are removed when you leave. "
-            "No code in it is run.",
-            limit=largest_upload(),
-        )
-    )
-    st.caption(
-        t(
-            "An open model needs 4 bytes of memory for each parameter: 0.44 GB for the 110 million of BERT. This "
-            "server has {memory} GB for models. A larger model is refused before it is opened.",
-            memory=decimal(MODELS_SHARE / 1e9, digits=1),
-        )
-    )
+    introduce("open-your-own", limit=largest_upload())
+    st.caption(t(EXPLANATIONS["memory-of-models"].text, memory=decimal(MODELS_SHARE / 1e9, digits=1)))
     ask_about_weights()
     ask_for_files(taken)
     if only_this_computer():
@@ -310,7 +288,7 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
 
 def show_parameters(key: CheckpointKey) -> None:
     """Show how many parameters each module has, and its share."""
-    modules, place = loading.parameter_table(key), st.container(key="parameters")
+    modules, place = models.parameter_table(key), st.container(key="parameters")
     place.markdown(
         t(
             "**{parameters} parameters** in {modules} modules. A matrix that several modules share counts for the "
@@ -347,7 +325,7 @@ def show_configuration(key: CheckpointKey, config: AnyConfig) -> None:
 
 def show_unused_parts(key: CheckpointKey) -> None:
     """Name the files and the weights that are not used, in one line that opens. Nothing where everything is used."""
-    unused = loading.unused_parts(key)
+    unused = models.unused_parts(key)
     files, tensors = (*left_out_of(Path(key.path)), *unused.files), unused.tensors
     counts = [
         *([tn("{n} file", "{n} files", n=len(files))] if files else []),

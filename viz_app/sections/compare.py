@@ -15,8 +15,7 @@ from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
@@ -27,7 +26,7 @@ from viz_app.figures.grids import head_grids
 from viz_app.figures.lines import curves
 from viz_app.figures.style import marked, shared_axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.attention_view import AttentionView, select_head, view
 from viz_app.services.comparison import Side, as_beside, tokens_of_left_side
 from viz_app.services.listing import CheckpointKey, Listed
@@ -36,11 +35,12 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import MapWindow, choose_window, pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.navigation import page_link
-from viz_app.widgets.text_field import note_shared_second_text, separator_in
+from viz_app.widgets.run_form import note_shared_second_text, separator_in
 from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
@@ -72,13 +72,10 @@ HEIGHT = 360
 def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
     """Ask what to compare; returns the mode, and the column for its setting."""
     usual: Mode = "checkpoints" if has_others else "sentences"
-    settle("compare", usual, MODES)
     with st.container(key="set_compare"):
         modes, setting = st.columns([3, 2], vertical_alignment="bottom")
-    mode = modes.segmented_control(
-        t("Compare"), list(MODES), format_func=lambda mode: t(MODES[mode]), required=True, key="compare"
-    )
-    return mode or usual, setting
+    names = {mode: t(label) for mode, label in MODES.items()}
+    return choose(t("Compare"), names, key="compare", default=usual, place=modes), setting
 
 
 def two_checkpoints(
@@ -103,7 +100,7 @@ def two_checkpoints(
         end_page(t("No other checkpoint reads this language. Choose another checkpoint on the left."))
     first = next(iter(others))
     # Opening a checkpoint is the only way to know whether it can be opened, so a chosen one is not tried twice.
-    usual = "" if chosen in others else next(filter(lambda name: loading.can_open(others[name]), others), first)
+    usual = "" if chosen in others else next(filter(lambda name: models.can_open(others[name]), others), first)
     settle("beside", usual, others)
     name = setting.selectbox(t("Compare with"), list(others), key="beside")
     try:
@@ -111,7 +108,7 @@ def two_checkpoints(
     except (CheckpointError, ConfigError) as error:
         reason = as_sentence(worded(error))
         end_page(plain(sentences([reason, t("Choose another checkpoint to compare with.")])))
-    if isinstance(text, TextPair) and not separator_in(loading.config_of(other)):
+    if isinstance(text, TextPair) and not separator_in(models.config_of(other)):
         end_page(
             t("{name} reads single texts. Empty the second field, or choose another checkpoint.", name=plain(name))
         )
@@ -122,10 +119,10 @@ def two_checkpoints(
 
 def two_sentences(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
     """Ask for the second sentence. Without one, a message ends the page."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
     settle("second_text", usual)
-    second = st.text_input(t("Second sentence"), key="second_text", max_chars=results.MAX_CHARACTERS) or ""
+    second = st.text_input(t("Second sentence"), key="second_text", max_chars=models.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page(t("Type the second sentence."))
     note_cleaning(config, second)
@@ -140,7 +137,7 @@ def trained_and_changed(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
     if read_only := analyses.why_read_only(key):
         end_page(plain(read_only))
     settle("intervention", Intervention())
-    intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
+    intervention: Intervention = st.session_state["intervention"].within(all_heads(models.translator(key).model))
     if not intervention:
         st.info(t("Nothing is changed yet. Silence heads on the page Heads, and come back."))
         page_link("heads", t("Go to the ablation board"), icon=":material/toggle_on:")
@@ -183,7 +180,7 @@ def run_both(mode: Mode, left: Side, right: Side) -> TwoRuns:
 def two_texts(mode: Mode, left: Side, right: Side) -> None:
     """Draw both translations, with marks where two texts in the same language differ."""
     first, second = left.translation(), right.translation()
-    languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
+    languages = {models.config_of(side.key).tokenizer.target_language for side in (left, right)}
     texts = [(left.name, first.text), (right.name, second.text)]
     groups = [[text] for text in texts] if mode == "sentences" or len(languages) > 1 else [texts]
     st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
@@ -384,15 +381,7 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
             differing_heads(pair)
         else:
             st.caption(t("The two models have different numbers of layers or heads, so their heads have no partners."))
-    explanation(
-        t("How it is computed"),
-        t(
-            "Both maps come from runs of the models. With the same words in both, the right model is forced to write "
-            "the words of the left one. Where the two models split words into different subwords, the subwords are "
-            "merged first: weights are summed for keys and averaged for queries."
-        ),
-        r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
-    )
+    explain("two-maps")
 
 
 def differing_heads(pair: MapPair) -> None:

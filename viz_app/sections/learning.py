@@ -10,9 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
-from model.inference.result import Result
-from model.inference.run import Run
-from viz_app.components.elements.training_player import Snapshot, TrainingFilm, training_player
+from model.inference.run import Result, Run
+from viz_app.components.elements.training_player import Snapshot, training_player
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
@@ -21,7 +20,7 @@ from viz_app.figures.style import bound_of
 from viz_app.services import analyses
 from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 from viz_app.session.choices import choose_by_index, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -90,22 +89,18 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     number = history.ids.index(st.session_state["snapshot"])
     name = history.names[number]
     add_fact(t("Snapshot"), name)
-    film = TrainingFilm(
-        snapshots=[
-            Snapshot(
-                name=name, text=text, loss=t("loss {loss}", loss=decimal(result.loss, digits=2)), maps=result.maps[kind]
-            )
-            for name, text, result in zip(history.names, history.texts, history.results, strict=True)
-        ],
+    snapshots = [
+        Snapshot(name=name, text=text, loss=t("loss {loss}", loss=decimal(one.loss, digits=2)), maps=one.maps[kind])
+        for name, text, one in zip(history.names, history.texts, history.results, strict=True)
+    ]
+    training_player(
+        snapshots,
         axes=shown.axes,
         allowed=shown.allowed,
         kind=kind,
         written=history.trained.languages[1],
         chosen=(layer, head),
         shown=number,
-    )
-    training_player(
-        film,
         key="training_view",
         on_open=open_head,
         on_snapshot=partial(choose_by_index, "snapshot", tuple(history.ids)),

@@ -17,12 +17,13 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.text.pair import Text, texts_of
 from viz_app.content.examples import REVIEWS
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures.heat_maps import head_map
 from viz_app.figures.style import Axes, FloatArray, bound_of
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -31,9 +32,9 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import pick_head
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
-from viz_app.widgets.text_field import (
+from viz_app.widgets.run_form import (
     PAIR_CUT,
     note_text_too_long_for_link,
     require_run,
@@ -59,30 +60,6 @@ __all__ = [
 
 TOP_WORDS = 12
 POOLING_NAMES = {"attention": N_("pooling, mean"), "mean": N_("mean of all words"), "first": N_("first token")}
-POOLING = {  # how a classifier pools → explanation, formula
-    "attention": (
-        N_(
-            "The encoder reads the review. Then one learned query attends to every word with several heads, and the "
-            "class is computed from their output. A large share means that the query attends to the word. It does not "
-            "mean that the word decides."
-        ),
-        r"z = \sum_j \alpha_j v_j",
-    ),
-    "mean": (
-        N_(
-            "The encoder reads the review. The class is computed from the mean of its vectors, so each word has the "
-            "same share."
-        ),
-        r"z = \tfrac1S\sum_j x_j",
-    ),
-    "first": (
-        N_(
-            "The encoder reads the review. The class is computed from the vector of the first token, which has "
-            "collected information from the other words in the layers."
-        ),
-        r"z = x_1",
-    ),
-}
 MAX_WORDS = 120  # a larger map has cells smaller than a pixel
 
 
@@ -92,7 +69,7 @@ def require_run_or_review(key: CheckpointKey, *, opening: str = "") -> Run:
     Raises:
         PageEnded: the field is empty.
     """
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if config.task == "classification":
         return Run(text=require_review(config, opening=opening))
     return require_run(key, opening=opening)
@@ -119,7 +96,7 @@ def ask_for_review(config: AnyConfig, *, height: int, opening: str = "") -> Text
         t("Type or paste a text") if separator_in(config) else t("Type or paste a film review in English"),
         key="review",
         height=height,
-        max_chars=results.MAX_CHARACTERS,
+        max_chars=models.MAX_CHARACTERS,
     )
     whole = with_second_text(config, text or "", st.container())
     note_text_too_long_for_link(*texts_of(whole))
@@ -178,13 +155,7 @@ def draw_word_attention(reading: Classification, language: str) -> FloatArray:
         f"pool {head}": t("pooling head {head}", head=head + 1) for head in range(len(shares) - 2)
     }
     weights = shares[choose(t("Attention"), names, key="reading")]
-    st.caption(
-        t(
-            "**Attention does not show which words decide.** Each word is shaded by its share of attention. Point at a "
-            "word to see the number. Pooling: how much the query that summarizes the review attends to this position. "
-            "Rollout: the same attention, followed back through the layers to the words."
-        )
-    )
+    st.caption(t(EXPLANATIONS["review-words"].text))
     st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(language), parts=reading.parts))
     return weights
 
@@ -220,19 +191,12 @@ def show_top_words(reading: Classification, weights: FloatArray) -> None:
 
 def explain_attention(reading: Classification) -> None:
     """Explain how the model computes the class."""
-    text, formula = POOLING[reading.pooled_by]
-    sentences = [t(text)]
-    if reading.several_labels:
-        sentences.append(t("A text may have several labels. Each label has its own probability."))
-        formula += r"\qquad p = \sigma(W z + b)"
-    else:
-        formula += r"\qquad p = \mathrm{softmax}(W z + b)"
-    explanation(t("How it is computed"), " ".join(sentences), formula)
+    explain(f"pooling-{reading.pooled_by}", "several-labels" if reading.several_labels else "one-label")
 
 
 def word_deletion(key: CheckpointKey, run: Run) -> None:
     """Draw how the probability of the class changes without each word."""
-    reading, deletions = results.classification_of(key, run), analysis_of(delete_each_word, key, run.text)
+    reading, deletions = models.classification_of(key, run), analysis_of(delete_each_word, key, run.text)
     if not deletions:
         st.caption(t("Type two or more words to see which of them decide."))
         return
@@ -243,7 +207,7 @@ def word_deletion(key: CheckpointKey, run: Run) -> None:
         changed_text(
             [deletion.word for deletion in deletions],
             [deletion.change for deletion in deletions],
-            tag(loading.config_of(key).tokenizer.source_language),
+            tag(models.config_of(key).tokenizer.source_language),
             parts=[deletion.part for deletion in deletions],
         )
     )

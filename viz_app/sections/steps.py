@@ -7,8 +7,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
@@ -17,17 +16,18 @@ from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.attention_view import step_weights
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import search_picker
+from viz_app.widgets import run_form
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
+from viz_app.widgets.forced_words import clear_forced_words_button
 from viz_app.widgets.head_picker import pick_kind
 from viz_app.widgets.marked_text import sentence
 from viz_app.widgets.presenter_mode import presenting
-from viz_app.widgets.search_picker import beam_search, clear_forced_words_button
+from viz_app.widgets.run_form import beam_search
 
 __all__ = ["beam_tree", "greedy_steps", "step_controls"]
 
@@ -46,8 +46,8 @@ def step_controls(*, forced: bool) -> tuple[Search, DeltaGenerator]:
     undo.button(
         t("Undo"),
         icon=":material/undo:",
-        disabled=not search_picker.can_undo(),
-        on_click=search_picker.undo,
+        disabled=not run_form.can_undo(),
+        on_click=run_form.undo,
         width="stretch",
     )
     with clear:
@@ -60,7 +60,7 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
 
     The visitor can play the steps, and choose another token at each.
     """
-    translation = results.result_of(key, run)
+    translation = models.result_of(key, run)
     with setting:
         kinds = [kind for kind in KINDS_OF_STEPS if kind in translation.maps]
         kind = pick_kind(kinds, key="steps_kind")
@@ -86,8 +86,8 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         translation,
         kind=kind,
         key="stepper",
-        on_force=search_picker.force,
-        on_step=search_picker.remember_step,
+        on_force=run_form.force,
+        on_step=run_form.remember_step,
         step=chosen_step - 1 if chosen_step else None,
         guess=guess,
     )
@@ -116,8 +116,8 @@ def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
     Every hypothesis has the forced tokens of the greedy run.
     """
     with setting:
-        search = beam_search(loading.config_of(key))
-    tree, languages = results.search_tree_of(key, replace(run, search=search)), results.result_of(key, run).languages
+        search = beam_search(models.config_of(key))
+    tree, languages = models.search_tree_of(key, replace(run, search=search)), models.result_of(key, run).languages
     announce(tree.text, languages=languages)
     st.html(sentence(tree.text, languages[1]) if tree.text else sentence(t("(the model wrote nothing)")))
     caption = t(
@@ -140,5 +140,5 @@ def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         lang=languages[1],
         alt=t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner),
         key="beam_tree",
-        on_pick=partial(search_picker.force_path, tree),
+        on_pick=partial(run_form.force_path, tree),
     )

@@ -12,23 +12,21 @@ from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import LONGEST, TOYS
-from model.inference.result import Result
-from viz_app.components.elements.maps import HeadGrid, head_grid
+from model.inference.run import Result
 from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import as_sentence, plain
+from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.figures.lines import curves
-from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
 from viz_app.server.training_jobs import EPOCHS, TRAININGS, Plan, Training
-from viz_app.services import listing, results
+from viz_app.services import listing, models
 from viz_app.services.attention_view import view
 from viz_app.session.choices import settle
 from viz_app.session.own_checkpoints import add_copy
 from viz_app.session.page_end import boundary
-from viz_app.widgets.charts import draw, draw_map, numbers
+from viz_app.widgets.charts import draw, draw_heads, draw_map
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import clicked_head, open_head
 from viz_app.widgets.headings import section
@@ -286,7 +284,7 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     try:
         saved = (training.folder / WEIGHTS).exists()
         step = None if saved else max(list_snapshots(training.folder), default=None)
-        own, reading = results.attempt_of(key, text, answer, step)
+        own, reading = models.attempt_of(key, text, answer, step)
     except CheckpointError:  # nothing is saved yet
         st.info(t("The first map appears in a few seconds."))
         return
@@ -309,16 +307,14 @@ def draw_maps(reading: Result) -> None:
         heads=heads,
         name=kind,
     )
-    summary = overview_summary(shown.maps)
-    grid = HeadGrid(
-        maps=shown.maps,
-        allowed=shown.allowed,
+    draw_heads(
+        shown.maps,
+        shown.allowed,
         chosen=(layer, head),
-        title=alt,
-        alt=sentences([as_sentence(alt), summary]),
+        key="training_board",
+        alt=alt,
+        on_open=partial(open_head, prefix="trained_"),
     )
-    head_grid(grid, key="training_board", on_open=partial(open_head, prefix="trained_"))
-    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="training_board", alt=alt)
     draw_map(
         shown.maps[layer, head],
         shown.axes,

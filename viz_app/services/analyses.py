@@ -30,8 +30,8 @@ from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.config.section import ConfigError
-from model.inference.result import Result
-from model.inference.run import Run, compute
+from model.inference.run import Result, Run
+from model.inference.translate import compute
 from model.interventions import Head
 from model.messages import N_
 from model.text.pair import Text
@@ -51,13 +51,15 @@ from viz_app.server.server_state import (
     waiting,
 )
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
-from viz_app.services.loading import FloatArray, loaded, translator
-from viz_app.services.results import (
+from viz_app.services.models import (
+    FloatArray,
+    loaded,
     recorded_layer,
     recorded_run,
     result_of,
     seconds_of_search,
     snapshot_result_of,
+    translator,
     without_maps,
 )
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
 from model.config.kinds import KINDS
-from model.inference.result import Result
-from model.inference.tokens import Token, labelled
-from model.text.byte_pair import CONTINUES
+from model.inference.run import Result, Token, labelled
 from model.text.shown_bytes import whole_characters
+from model.text.tokenizers import CONTINUES
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t

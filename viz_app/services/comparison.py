@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
 from model.inference.continuation import most_new_tokens
-from model.inference.result import Result
-from model.inference.run import Forced, Run
+from model.inference.run import Forced, Result, Run
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import config_of, translator
-from viz_app.services.results import result_of
+from viz_app.services.models import config_of, result_of, translator
 
 __all__ = ["Side", "as_beside", "tokens_of_left_side"]
 

@@ -1,13 +1,12 @@
 """All maps of a translation as a file to download."""
 
 from model.inference.export import FORMATS, count_weights, facts_of
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import t
 from viz_app.server.server_state import GATE, cut
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 
 __all__ = ["map_file", "too_long_for_a_table"]
 

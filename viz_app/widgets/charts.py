@@ -1,6 +1,6 @@
-"""Put a picture on a page, with a button that opens its numbers."""
+"""Put a picture on a page, a chart or a map of our own, with a button that opens its numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 
@@ -9,17 +9,18 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from viz_app.components.elements.maps import ColourRange, LargeMap, attention_map
+from viz_app.components.mounting import OpenHead, component, labels_of, masked_out, opening, packed, tiles
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.translation import t
+from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import Picture, map_summary, map_table
 from viz_app.figures.style import Axes, bound_of, enlarged, marked
 from viz_app.session.page_facts import set_picture_title
 from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
-__all__ = ["draw", "draw_map", "numbers"]
+__all__ = ["draw", "draw_heads", "draw_map", "numbers"]
 
 
 def draw(
@@ -68,9 +69,11 @@ def draw_map(
     *,
     key: str,
     alt: str,
-    least: int,
+    title: str = "",
+    least: int = 0,
     unit: str = "",
     largest: float = 1.0,
+    logarithmic: bool = False,
     signed: bool = False,
     action: str = "",
     on_cell: Callable[[int, int], None] | None = None,
@@ -83,9 +86,11 @@ def draw_map(
         allowed: (T, S), False where masked; by default nothing is.
         key: Its name on the page.
         alt: Text for a reader who cannot see it, without a full stop. The summary of its numbers is added.
+        title: Title of the saved picture; by default `alt`.
         least: Pixels; the map is higher where the window leaves more.
         unit: What the numbers are; by default attention weights.
         largest: Upper end of the colour scale of weights.
+        logarithmic: The colour scale of weights is logarithmic.
         signed: The numbers are above and below 0: red above, blue below.
         action: What choosing a cell does, as the end of the sentence about a cell.
         on_cell: Called with the query and the key of the cell that was chosen, counted from 0.
@@ -94,19 +99,62 @@ def draw_map(
     allowed = np.ones(values.shape, dtype=bool) if allowed is None else allowed
     shown = marked(values, allowed)
     summary = map_summary(shown, axes, unit=unit, signed=signed)
-    drawn = LargeMap(
-        weights=values,
-        allowed=allowed,
-        axes=axes,
-        unit=unit,
-        colours=ColourRange(largest=bound_of(shown) if signed else largest, signed=signed),
-        least=least,
-        action=action,
-        title=alt,
-        alt=sentences([as_sentence(alt), summary]),
-    )
-    attention_map(drawn, key=key, on_cell=on_cell)
+
+    def chosen(cell: Sequence[int]) -> None:
+        if on_cell:
+            on_cell(*map(int, cell))
+
+    data = {  # of `live/ui/maps.js`
+        **labels_of(axes),
+        "weights": packed(masked_out(values, allowed)),
+        "notes": list(axes.query_notes),
+        "unit": unit,
+        "largest": bound_of(shown) if signed else largest,
+        "logarithmic": logarithmic,
+        "signed": signed,
+        "least": least,
+        "action": action,
+        "title": title or alt,
+        "alt": sentences([as_sentence(alt), summary]),
+    }
+    component("attention_map", "ui/maps", key=key, cell=chosen, data=data)
     numbers({"": partial(map_table, shown, axes)}, summary=summary, key=key, alt=alt)
+
+
+def draw_heads(
+    maps: NDArray[np.float32],
+    allowed: NDArray[np.bool_],
+    *,
+    chosen: tuple[int, int | None],
+    largest: float = 1.0,
+    logarithmic: bool = False,
+    key: str,
+    alt: str,
+    title: str = "",
+    on_open: OpenHead,
+) -> None:
+    """Draw all heads small, each a button, and the button for how sharp each head is.
+
+    Args:
+        maps: (L, H, T, S).
+        allowed: (L, T, S), False where masked.
+        chosen: The layer, and the head or None for all heads of the layer, counted from 0.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale is logarithmic.
+        key: The name of the picture on the page.
+        alt: Text for a reader who cannot see it, without a full stop. The summary of its numbers is added.
+        title: Title of the saved picture; by default `alt`.
+        on_open: Called with the layer and the head that were chosen.
+    """
+    summary = overview_summary(maps)
+    data = {
+        **tiles(maps, allowed, largest=largest, logarithmic=logarithmic),
+        "chosen": list(chosen),
+        "title": title or alt,
+        "alt": sentences([as_sentence(alt), summary]),
+    }
+    component("head_grid", "ui/maps", key=key, open=opening(on_open), data=data)
+    numbers({"": partial(overview_table, maps)}, summary=summary, key=key, alt=alt)
 
 
 def numbers(tables: dict[str, Callable[[], pd.DataFrame]], *, summary: str, key: str, alt: str) -> None:

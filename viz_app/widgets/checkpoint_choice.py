@@ -13,48 +13,37 @@ from model.config.foreign import ForeignConfig
 from model.config.model import ClassifierConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from model.text.vocab import NEW_TOKENS
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, tp, worded
-from viz_app.services import loading
-from viz_app.services.listing import CheckpointKey, Listed
+from viz_app.services import models
+from viz_app.services.listing import CheckpointKey, Listed, listed_checkpoints
 from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_label, language_name
 from viz_app.widgets.navigation import page_link
-from viz_app.widgets.search_picker import chosen_continuation, text_choices
+from viz_app.widgets.run_form import lengths, text_choices
 
 __all__ = [
     "DEFAULT_CHECKPOINT",
     "checkpoint_picker",
     "chosen_key",
     "link_to_sentiment",
-    "require_attention",
     "require_checkpoint",
     "require_classifier",
+    "require_model",
     "require_snapshots",
-    "require_translator",
     "require_usable",
 ]
 
 DEFAULT_CHECKPOINT = "everyday-en-de"  # newcomers type everyday sentences, which captions of pictures are not
 # Old links name checkpoints that others have replaced.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
-TASKS = {
-    "classification": N_("classifies texts"),
-    "translation": N_("translates or rewrites"),
-    "continuation": N_("continues texts"),
-    "reading": N_("reads texts"),
-}
-ENCODES = N_("encoder without an output layer")
 LANGUAGES = ("from_language", "into_language")  # choices
 MAX_NAME = 80  # characters of a name from a link
-NO_TRANSLATOR = {
-    "classification": N_("{name} classifies texts and does not translate. Choose a translator on the left."),
-    "continuation": N_("{name} continues texts and does not translate. Choose a translator on the left."),
-    "reading": N_("{name} reads texts and does not translate. Choose a translator on the left."),
-}
 
 
 def checkpoint_picker(listed: Sequence[Listed]) -> None:
@@ -110,7 +99,7 @@ def summary(config: AnyConfig) -> str:
         return t(
             "{family} · {task} · {layers} layers, {heads} heads each",
             family=worded(config.family),
-            task=t(TASKS[config.task] if config.predicts else ENCODES),
+            task=about_task(config.task, "does") if config.predicts else t("encoder without an output layer"),
             layers=layers,
             heads=config.model.num_heads,
         )
@@ -141,6 +130,29 @@ def as_chosen(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, Con
         for name, usual in zip(LANGUAGES, usual_languages(config), strict=True)
     )
     return replace(key, source=source, target=target), None
+
+
+def chosen_continuation(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, ConfigError | None]:
+    """The key with the chosen number of new tokens and chat template; unchanged for a model that continues no text.
+
+    Also returns why the template is not applied, if it cannot be used.
+    """
+    if not isinstance(config, ForeignConfig) or config.task != "continuation":
+        return key, None
+    chosen = choices().chosen
+    number = chosen.get("new_tokens")
+    allowed = lengths(config)
+    if isinstance(number, int) and number in allowed:
+        key = replace(key, new_tokens=number)
+    elif NEW_TOKENS not in allowed:
+        key = replace(key, new_tokens=allowed[-1])
+    if not (chosen.get("chat") and config.tokenizer.chat_template):
+        return key, None
+    try:
+        models.chat_frame(key.model)
+    except ConfigError as error:
+        return key, error
+    return replace(key, chat=True), None
 
 
 def pick_languages(config: AnyConfig) -> None:
@@ -186,12 +198,13 @@ def require_usable(name: object, listed: Sequence[Listed]) -> None:
     end_page()
 
 
-def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_checkpoint() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint and its configuration.
 
     Raises:
         PageEnded: it is missing, broken, or there is none at all.
     """
+    listed = listed_checkpoints()
     require_usable(choices().chosen.get("checkpoint"), listed)
     chosen = chosen_among(listed)
     if chosen is None:
@@ -212,55 +225,46 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
     return noted(*opened(key))
 
 
-def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:
-    """As `require_checkpoint`, for a page about translation.
+def require_model(*tasks: str, attends: bool = True, transformer_heading: str = "") -> tuple[CheckpointKey, AnyConfig]:
+    """As `require_checkpoint`, for a page that not every model has something for. A sentence says what to choose.
 
     Args:
-        listed: All checkpoints.
-        also: Other tasks that the page can show.
+        tasks: The tasks that the page can show.
+        attends: The page is about attention.
+        transformer_heading: The heading that replaces the page for a recurrent network, if the page is about a part
+            that only a Transformer has.
+
+    Raises:
+        PageEnded: the page has nothing for the chosen model.
     """
-    key, config = require_checkpoint(listed)
-    if config.task not in ("translation", *also):
-        st.header(t("This page is about models that write text") if also else t("This page is about translation"))
-        st.info(t(NO_TRANSLATOR[config.task], name=plain(key.name)))
+    key, config = require_checkpoint()
+    name = plain(key.name)
+    if config.task not in tasks:
+        st.header(t("This page is about models that write text"))
+        st.info(about_task(config.task, "no_translator", name=name))
         if config.task == "classification":
             link_to_sentiment()
         else:
             page_link("translate", t("See all of its attention maps on the page Translate"))
         end_page()
-    return key, config
-
-
-def require_attention(
-    listed: Sequence[Listed], *, also: Sequence[str] = (), transformer_heading: str = ""
-) -> tuple[CheckpointKey, AnyConfig]:
-    """As `require_translator`, for a page about attention.
-
-    Args:
-        listed: All checkpoints.
-        also: See `require_translator`.
-        transformer_heading: The heading that replaces the page for a recurrent network, if the page is about a part
-            that only a Transformer has.
-    """
-    key, config = require_translator(listed, also=also)
     if transformer_heading and isinstance(config.model, RecurrentConfig):
         st.header(transformer_heading)
         st.info(
             t(
                 "{name} is a recurrent network and reads one word after the other. Choose a Transformer on the left.",
-                name=plain(key.name),
+                name=name,
             )
         )
         if config.model.kinds:
             page_link("translate", t("See the attention of this network on the page Translate"))
         end_page()
-    if not config.model.kinds:
+    if attends and not config.model.kinds:
         st.header(t("This page is about attention"))
         st.info(
             t(
                 "{name} has no attention. It keeps the whole source sentence in one vector. Choose another checkpoint "
                 "on the left.",
-                name=plain(key.name),
+                name=name,
             )
         )
         end_page()
@@ -272,7 +276,7 @@ def link_to_sentiment() -> None:
     page_link("sentiment", t("See its attention on the page Sentiment"))
 
 
-def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_snapshots() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it has snapshots of its training, else the first checkpoint that has them.
 
     Raises:
@@ -283,7 +287,6 @@ def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
         return config.task == "translation" and bool(config.model.kinds) and len(list_snapshots(Path(key.path))) > 1
 
     return chosen_or_first(
-        listed,
         has_snapshots,
         instead=N_("The chosen checkpoint has no snapshots of its training. This page shows {name} instead."),
         without=N_(
@@ -293,14 +296,13 @@ def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
     )
 
 
-def require_classifier(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+def require_classifier() -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it classifies, else the first classifier.
 
     Raises:
         PageEnded: there is no classifier.
     """
     return chosen_or_first(
-        listed,
         lambda _, config: config.task == "classification",
         instead=N_("The chosen checkpoint is not a classifier. This page uses {name} instead."),
         without=N_("There is no classifier. Train one with `python -m model train imdb-sentiment`."),
@@ -308,16 +310,16 @@ def require_classifier(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
 
 
 def chosen_or_first(
-    listed: Sequence[Listed], suits: Callable[[CheckpointKey, AnyConfig], bool], *, instead: str, without: str
+    suits: Callable[[CheckpointKey, AnyConfig], bool], *, instead: str, without: str
 ) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it suits, else the first that does.
 
     Args:
-        listed: All checkpoints.
         suits: Whether a page can show a checkpoint.
         instead: The note for another checkpoint than the chosen one, with a place for its name, marked with `N_`.
         without: The message where none suits, marked with `N_`.
     """
+    listed = listed_checkpoints()
     require_usable(choices().chosen.get("checkpoint"), listed)
     usable = [one for one in listed if one.config is not None and suits(one.key, one.config)]
     if not usable:
@@ -334,7 +336,7 @@ def chosen_key(listed: Sequence[Listed]) -> CheckpointKey | None:
     chosen = chosen_among(listed)
     if chosen is None or chosen.config is None:
         return None
-    return as_chosen(chosen.key, loading.config_of(chosen.key))[0]
+    return as_chosen(chosen.key, models.config_of(chosen.key))[0]
 
 
 def chosen_among(listed: Sequence[Listed]) -> Listed | None:
@@ -349,7 +351,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
     """
     add_fact(t("Checkpoint"), key.name)
     try:
-        return key, loading.config_of(key)
+        return key, models.config_of(key)
     except (CheckpointError, ConfigError) as error:
         problem = sentences([as_sentence(worded(error)), t("Choose another checkpoint on the left.")])
         st.error(plain(problem))
@@ -358,6 +360,6 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
 
 def noted(key: CheckpointKey, config: AnyConfig) -> tuple[CheckpointKey, AnyConfig]:
     """Say what is not finite in the model of a page."""
-    if finding := loading.loaded(key.model).finding:
+    if finding := models.loaded(key.model).finding:
         st.warning(plain(worded(finding)))
     return key, config

@@ -8,10 +8,15 @@ from html import escape
 
 import streamlit as st
 
-from viz_app.content.plain import as_sentence
+from model.config.section import ConfigError
+from viz_app.content.explanations import EXPLANATIONS
+from viz_app.content.numbers import sentences
+from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import t, worded
 from viz_app.session.choices import set_choice, settle
+from viz_app.session.page_end import PageEnded
 
-__all__ = ["draw_tabs", "explanation", "heading", "section", "verdict"]
+__all__ = ["draw_tabs", "explain", "explanation", "heading", "introduce", "section", "verdict"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -45,8 +50,25 @@ def explanation(label: str, text: str, formula: str | None = None) -> None:
             st.latex(formula)
 
 
+def explain(*names: str, **values: object) -> None:
+    """Explain a picture in a popover, in the words of `explanations.toml`.
+
+    Args:
+        names: Of one explanation, or of several whose texts and formulas follow each other.
+        values: Those of the texts.
+    """
+    parts = [EXPLANATIONS[name] for name in names]
+    text = sentences([t(part.text, **values) for part in parts if part.text])
+    explanation(t(parts[0].label), text, "".join(part.formula for part in parts))
+
+
+def introduce(name: str, /, **values: object) -> None:
+    """Say what follows on the page, in the words of `explanations.toml`."""
+    st.markdown(t(EXPLANATIONS[name].text, **values))
+
+
 def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *, first: str = "") -> None:
-    """Show tabs, and draw the one that is open.
+    """Show tabs, and draw the one that is open. A `ConfigError` says in the place of a tab why it cannot be drawn.
 
     Args:
         key: The name of the choice.
@@ -61,7 +83,12 @@ def draw_tabs(key: str, parts: Mapping[str, tuple[str, Callable[[], object]]], *
     for place, (_, draw) in zip(places, parts.values(), strict=True):
         if place.open:
             with place:
-                draw()
+                try:
+                    draw()
+                except PageEnded:  # the tab is the last part of its page
+                    pass
+                except ConfigError as error:
+                    st.info(plain(worded(error)))
 
 
 def open_tab(key: str, labels: Mapping[str, str]) -> None:

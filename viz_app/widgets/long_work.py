@@ -16,8 +16,10 @@ from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongEr
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import GATE, JOBS
 from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services.analyses import Analysis
+from viz_app.session.page_end import end_page
 
-__all__ = ["duration_text", "queue_text", "requested", "start_and_wait_for", "wait_for"]
+__all__ = ["duration_text", "measured", "queue_text", "requested", "start_and_wait_for", "wait_for"]
 
 Result = TypeVar("Result")
 
@@ -31,6 +33,28 @@ STOPPED: WeakKeyDictionary[Visitor, deque[Hashable]] = WeakKeyDictionary()
 def requested(subject: Hashable) -> bool:
     """Whether this visitor waits for the job with this subject."""
     return JOBS.find(subject, visitor()) is not None
+
+
+def measured(analysis: Analysis[Result], *, lane: str, step: str, ask: str = "") -> Result:
+    """The result of an analysis that takes long, from a job.
+
+    Args:
+        analysis: What is measured.
+        lane: See `wait_for`.
+        step: See `wait_for`.
+        ask: The label of a button that starts the job; without it, the job starts when its page opens.
+
+    Raises:
+        PageEnded: there is no result yet.
+    """
+    known = analysis.known()
+    if known is None and not ask:
+        known = start_and_wait_for(*analysis.work(), lane=lane, step=step)
+    elif known is None:
+        wanted = requested(analysis) or st.button(ask, icon=":material/play_arrow:", key="measure")
+        if wanted and wait_for(*analysis.work(), lane=lane, step=step) is not None:
+            st.rerun()
+    return end_page() if known is None else known
 
 
 def start_and_wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, step: str) -> Result | None:

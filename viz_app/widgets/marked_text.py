@@ -6,7 +6,7 @@ from html import escape
 from itertools import cycle
 from math import isfinite
 
-from model.inference.tokens import Token
+from model.inference.run import Token
 from viz_app.components.bundle import asset
 from viz_app.content.direction import dir_attribute
 from viz_app.content.numbers import decimal, percent

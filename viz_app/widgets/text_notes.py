@@ -4,13 +4,12 @@ import streamlit as st
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.text.cleaning import changes
 from viz_app.content.numbers import joined, percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.language_names import language_name
 
@@ -39,9 +38,9 @@ def doubt_note(key: CheckpointKey, run: Run, *, side: str = "") -> None:
         run: The run.
         side: The name of the translation where a page shows two.
     """
-    config = loading.config_of(key)
+    config = models.config_of(key)
     with st.container():  # the note comes and goes; in a container, it does not replace what follows
-        if config.task == "translation" and (doubt := results.doubt_of(key, run)):
+        if config.task == "translation" and (doubt := models.doubt_of(key, run)):
             name = plain(language_name(config.tokenizer.source_language))
             note = t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))
             st.caption(f":material/info: {t('**{side}**: {note}', side=plain(side), note=note) if side else note}")

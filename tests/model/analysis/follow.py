@@ -10,9 +10,8 @@ from model.analysis.station import Station
 from model.analysis.stations import Prediction, way_of_token
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Loaded
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.result import Result
-from model.inference.run import Run
+from model.decoding.search import NOTHING_FORCED
+from model.inference.run import Result, Run
 from model.text.pair import Text
 
 

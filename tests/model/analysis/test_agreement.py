@@ -31,14 +31,13 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair
-from model.decoding.decoder_state import length_limit
+from model.decoding.search import length_limit
 from model.foreign.models import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.passes import padded_for
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.search_tree import search_tree
-from model.inference.searching import forced_ids, search_input, source_ids
-from model.inference.translate import translate, translate_lines
+from model.inference.translate import forced_ids, search_input, translate, translate_lines
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
@@ -444,7 +443,7 @@ def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) ->
     model = checkpoint.model
     assert isinstance(checkpoint, ClassifierCheckpoint)
     texts, room = (case.short, case.text), model.config.max_length
-    ids = [source_ids(checkpoint.tokenizers, text, room)[0] for text in texts]
+    ids = [checkpoint.tokenizers.source_ids(text, room)[0] for text in texts]
     in_batch = model(padded_for(model, ids)).softmax(dim=-1)
     for row, text in enumerate(texts):
         found = classify(checkpoint, text)

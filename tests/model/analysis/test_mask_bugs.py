@@ -8,16 +8,14 @@ import torch
 from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
 from model.analysis.padded_batch import padded_batch
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decoder_state import SearchInput, length_limit
-from model.decoding.greedy import greedy
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, greedy, length_limit
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
 from tests.foreign_folders import make_folder
-from viz_app.sections.masks.bug_lab import MISTAKES
+from viz_app.content.explanations import EXPLANATIONS
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 
@@ -129,4 +127,4 @@ def test_a_text_of_any_length_works(toy: Checkpoint, name: str) -> None:
 
 
 def test_every_mistake_has_a_description() -> None:
-    assert list(MISTAKES) == list(BUGS)
+    assert {name for name in EXPLANATIONS if name.startswith("mistake-")} == {f"mistake-{name}" for name in BUGS}

@@ -14,7 +14,7 @@ from model.analysis.lens import decoder_lens
 from model.analysis.streams import linearize
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.section import ConfigError
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.translate import translate, translate_lines
 from model.network.residual_stream import Activation, Matrix, Norm
 from model.network.transformer import Transformer

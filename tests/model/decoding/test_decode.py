@@ -6,11 +6,9 @@ from torch import Tensor
 
 from model.config.search import SearchConfig
 from model.decoding.beam import beam
-from model.decoding.decoder_state import DecoderState, SearchInput, length_limit
-from model.decoding.greedy import greedy
 from model.decoding.sampling import filter_log_probs, sample
-from model.decoding.search import Hypothesis, finish
-from model.inference.searching import start_search
+from model.decoding.search import DecoderState, Hypothesis, SearchInput, finish, greedy, length_limit
+from model.inference.translate import start_search
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
@@ -49,6 +47,25 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
             if name.rpartition(".")[2] in ("weights", "masked_scores", "queries", "keys", "values"):
                 joined = stepped.joined(name, [row] * 6)
                 torch.testing.assert_close(joined, full.passes(name)[0][row], atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_a_cache_forgets_tokens_and_reads_several_others_in_one_pass(
+    model: Transformer, source: Tensor, target: Tensor
+) -> None:
+    target = target.clamp_min(4)
+    memory, mask = model.encode(source)
+    cache = model.start_cache()
+    with tracing(record=["*.keys", "*.values"]) as trace:
+        model.decode(target.flip(1), memory, mask, cache=cache)
+    before = {name: trace.passes(name)[0].clone() for name in trace.names}
+    cache.cut(0)
+    model.decode(target[:, :4], memory, mask, cache=cache)
+    cache.cut(2)
+    logits = model.decode(target[:, 2:], memory, mask, cache=cache)
+    torch.testing.assert_close(logits, model(source, target)[:, 2:], atol=1e-5, rtol=0)
+    for name, tensor in before.items():  # what was recorded stays
+        assert torch.equal(trace.passes(name)[0], tensor)
 
 
 def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:

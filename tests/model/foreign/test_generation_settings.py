@@ -9,11 +9,10 @@ from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, LlamaCon
 
 from model.config.search import EarlyStopping, SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import SearchInput
-from model.decoding.search import Hypothesis, finish
+from model.decoding.search import Hypothesis, SearchInput, finish
 from model.foreign.generation import rules_of, settings_of
 from model.foreign.models import ForeignLanguageModel, ForeignTranslator
-from model.inference.searching import start_search
+from model.inference.translate import start_search
 from model.text.vocab import Specials
 from tests.foreign_folders import sharpen
 from tests.model.foreign.test_translator import BEGIN, END, PAD, WORDS, build

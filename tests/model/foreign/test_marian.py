@@ -16,7 +16,6 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.foreign.marian import to_fast_tokenizer, to_marian, write_marian
 from model.inference.opening import open_translator
-from model.inference.searching import source_ids
 from model.inference.translate import translate
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
@@ -45,7 +44,7 @@ def test_generate_writes_the_same_text(both: tuple[Checkpoint, Path]) -> None:
     model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     for text in [*EVERYDAY[checkpoint.config.tokenizer.source_language][:6], *STRANGE]:
         read = tokenizer(text, return_tensors="pt")
-        assert read.input_ids[0].tolist() == source_ids(checkpoint.tokenizers, text, 256)[0]
+        assert read.input_ids[0].tolist() == checkpoint.tokenizers.source_ids(text, 256)[0]
         for beams in (1, 5):
             search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
             ours = translate(checkpoint, text, search=search)

@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.foreign.architecture import architecture
 from model.foreign.open import load_model, pair_of, placement, wrap
 from model.inference.opening import open_translator
-from model.inference.result import Result
+from model.inference.run import Result
 from model.inference.translate import translate
 
 TEXT = "My sister likes apples, and my brother likes pears."

@@ -24,10 +24,9 @@ from transformers import (
 
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import SearchInput, length_limit
-from model.decoding.search import finish
+from model.decoding.search import SearchInput, finish, length_limit
 from model.foreign.models import ForeignTranslator
-from model.inference.searching import start_search
+from model.inference.translate import start_search
 from model.trace import ablate_heads, hook_name, tracing
 from tests.foreign_folders import sharpen
 

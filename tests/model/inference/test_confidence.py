@@ -15,7 +15,6 @@ from model.inference.confidence import (
     confidence,
     foreign_share,
     low_confidence,
-    unread_share,
     usual_confidence,
 )
 from model.inference.translate import translate
@@ -85,8 +84,8 @@ def test_shares_of_letters_and_characters(checkpoint: Checkpoint) -> None:
     assert foreign_share("abc абв 1", "en") == 0.5
     assert foreign_share("12 !", "en") == foreign_share("", "en") == foreign_share("абв", "ru") == 0
     encode = checkpoint.tokenizers.source.encode
-    assert unread_share(encode("a dog 🦺"), "a dog 🦺", unknown=UNK_ID) == pytest.approx(1 / 5)
-    assert unread_share(encode(""), "", unknown=UNK_ID) == 0
+    assert encode("a dog 🦺").unread_share("a dog 🦺", unknown=UNK_ID) == pytest.approx(1 / 5)
+    assert encode("").unread_share("", unknown=UNK_ID) == 0
 
 
 def test_the_command_line_measures_and_records_the_usual_confidence(

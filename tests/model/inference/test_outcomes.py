@@ -8,7 +8,8 @@ import pytest
 from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.opening import open_checkpoint
-from model.inference.run import Run, compute
+from model.inference.run import Run
+from model.inference.translate import compute
 from tests.conftest import BUNDLED
 
 

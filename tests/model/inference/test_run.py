@@ -10,8 +10,8 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.classify import Classification, classify, record_classification
 from model.inference.opening import open_checkpoint
-from model.inference.run import Run, compute, record_run
-from model.inference.translate import translate
+from model.inference.run import Run
+from model.inference.translate import compute, record_run, translate
 from model.interventions import Head, Intervention, PaintedCell
 from model.text.pair import TextPair
 from tests.conftest import BUNDLED

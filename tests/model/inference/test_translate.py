@@ -6,8 +6,7 @@ from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.search import Hypothesis
-from model.inference.result import Result
-from model.inference.searching import written_ids
+from model.inference.run import Result
 from model.inference.translate import translate, translate_lines
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
@@ -121,8 +120,8 @@ def test_any_text_gives_a_translation_with_valid_maps(toy: Checkpoint, text: str
 
 
 def test_only_a_finished_hypothesis_loses_its_last_id() -> None:
-    assert written_ids(Hypothesis(ids=(7, 8, EOS_ID), finished=True)) == (7, 8)
-    assert written_ids(Hypothesis(ids=(7, 8, 9), finished=False)) == (7, 8, 9)
+    assert Hypothesis(ids=(7, 8, EOS_ID), finished=True).written == (7, 8)
+    assert Hypothesis(ids=(7, 8, 9), finished=False).written == (7, 8, 9)
 
 
 def test_each_line_has_one_translation(toy: Checkpoint) -> None:

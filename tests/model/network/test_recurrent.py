@@ -11,10 +11,8 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.model import RecurrentConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.decoding.decoder_state import SearchInput
-from model.decoding.search import finish
-from model.inference.searching import start_search
-from model.inference.translate import translate
+from model.decoding.search import SearchInput, finish
+from model.inference.translate import start_search, translate
 from model.network.recurrent import RecurrentTranslator
 from model.text.vocab import OURS
 from model.trace import tracing

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
 from model.corpora.corpora import read_pairs
-from model.text.byte_pair import BytePairTokenizer
 from model.text.cleaning import clean
-from model.text.tokenizers import load_pair, train_pair
+from model.text.tokenizers import BytePairTokenizer, load_pair, train_pair
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 from model.text.words import WordTokenizer
 from tests.conftest import TOY_DATA

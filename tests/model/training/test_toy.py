@@ -9,8 +9,7 @@ import pytest
 from model.config.recipe import load_recipe
 from model.corpora.toys import TOYS, write_toy
 from model.inference.opening import open_translator
-from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.inference.translate import forced_ids, translate
 from model.training.train import train
 
 

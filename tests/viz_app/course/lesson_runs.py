@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from model.inference.result import Result
-from model.inference.run import UNTOUCHED
+from model.inference.run import UNTOUCHED, Result
 from tests.conftest import BUNDLED
 from viz_app.content.lesson_texts import lesson_text, placeholders
 from viz_app.course.lesson import Answer, Lesson, OneOf, Step, Verdict

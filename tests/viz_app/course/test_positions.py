@@ -6,7 +6,7 @@ from model.inference.run import Run
 from model.interventions import Intervention
 from tests.viz_app.course.lesson_runs import answered, margin, outcomes, situation_of, step_of
 from viz_app.course.catalogue import lesson_named
-from viz_app.services.results import result_of
+from viz_app.services.models import result_of
 
 LESSON = lesson_named("positions")
 

@@ -17,7 +17,6 @@ from tests.viz_app.conftest import component_data, head_map, html
 from tests.viz_app.course.lesson_runs import ProbeStep
 from viz_app.content import lesson_texts
 from viz_app.course import catalogue
-from viz_app.course import visit as visits
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Verdict
 from viz_app.course.progress import read_before
 from viz_app.course.situation import Situation
@@ -318,17 +317,9 @@ def test_a_step_about_pointing_is_done_after_the_visitor_has_pointed(
     assert component_data(app, "lesson_store")["pointing"] == ["probe.silence", "map"]
     assert "Good: 7" not in shown(app)
     for name in ("probe.length", {"a": 1}, None, "probe.silence"):
-        note_in(app, name)
+        app.session_state["lesson_visit"].point(name)  # what the browser reports; the harness has no components
         app.run()
         assert ("**Right.** Good: 7" in shown(app)) == (name == "probe.silence")
-
-
-def note_in(app: AppTest, name: object) -> None:
-    """What the browser reports; the test harness has no components."""
-    visit = app.session_state["lesson_visit"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visits, "lesson_visit", lambda: visit)
-        visits.note_pointing(name)
 
 
 def test_the_visitors_own_sentence_goes_along_and_a_reset_brings_back_that_of_the_step(probe: OpenApp) -> None:

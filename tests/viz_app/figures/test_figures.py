@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.viz_app.figures.random_maps import random_maps
+from viz_app.components.mounting import tiles
 from viz_app.content.shared import MAX_TILE
 from viz_app.figures import grids, heat_maps, lines, vectors
-from viz_app.figures.overview import heads_image
 from viz_app.figures.picture import Picture
 from viz_app.figures.style import Axes
 
@@ -86,7 +86,8 @@ def test_numbers_are_sent_as_binary_arrays() -> None:
     maps = random_maps(3, 8, 20, 20)
     for picture in (vectors.matrix(maps[0, 0], height=200), vectors.similarity(maps[0, 0], height=200)):
         assert json.loads(picture.figure.to_json())["data"][0]["z"]["dtype"] == "f4"
-    assert len(heads_image(maps, np.ones(maps[:, 0].shape, dtype=bool))) < 40_000
+    sent = tiles(maps, np.ones(maps[:, 0].shape, dtype=bool))
+    assert len(str(sent["levels"])) < 13_000
 
 
 def test_the_scale_of_an_encoding_is_symmetric_about_zero() -> None:

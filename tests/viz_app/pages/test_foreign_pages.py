@@ -18,8 +18,8 @@ from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_translator
-from model.inference.run import Run, compute
-from model.inference.translate import translate
+from model.inference.run import Run
+from model.inference.translate import compute, translate
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url, maps
 from tools.foreign_families import family_named
@@ -373,5 +373,5 @@ def test_a_language_model_shows_its_padding_on_both_sides(open_with: OpenApp, fo
         np.testing.assert_array_equal(array(causal["data"][0]["z"]), batch.unpadded_mask("decoder", 0))
         np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.allowed["decoder"][0, 0])
         app = open_with("masks", "window", padding_side=side, mask_tab="bugs")
-        offered = [MISTAKES[name].title for name in bugs_of(checkpoint, side)]
+        offered = [MISTAKES[name].label for name in bugs_of(checkpoint, side)]
         assert app.segmented_control(key="bug").options == offered

@@ -54,7 +54,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     leaked = report.leaked["decoder"][0]
     assert report.texts[0] != mask_bug(checkpoint, texts).texts[0], "of the batch that is there at first, it shows"
     assert table.loc["correct masks", "leaked: decoder"] == 0
-    assert table.loc[MISTAKES[bug].title, "leaked: decoder"] == pytest.approx(100 * leaked, abs=1e-3)
+    assert table.loc[MISTAKES[bug].label, "leaked: decoder"] == pytest.approx(100 * leaked, abs=1e-3)
 
 
 def test_the_board_silences_heads_only_for_this_visitor(open_app: OpenApp, checkpoint: Checkpoint) -> None:

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import WEIGHTS
 from model.corpora.toys import TOYS
 from model.inference.opening import open_translator
-from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.inference.translate import forced_ids, translate
 from tests.viz_app.conftest import charts, head_map
 from tests.viz_app.server.test_gate import until
 from viz_app.server import presence, training_jobs

@@ -14,8 +14,7 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import rollout, translation_rollout
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.inference.translate import forced_ids, translate
 from tests.conftest import PATIENCE, ROOT
 from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html

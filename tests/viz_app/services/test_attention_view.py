@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from model.inference.result import Result
-from model.inference.tokens import Token
+from model.inference.run import Result, Token
 from viz_app.services.attention_view import select_head, view
 from viz_app.widgets.marked_text import chips
 

@@ -24,7 +24,7 @@ from model.inference.run import Run
 from model.interventions import Head, Intervention
 from viz_app.server import server_state
 from viz_app.server.server_state import Cache, size_of
-from viz_app.services import analyses, listing, loading, map_files, results
+from viz_app.services import analyses, listing, map_files, models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 
@@ -39,7 +39,7 @@ def key() -> CheckpointKey:
 
 def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
     sizes = {
-        "translation": size_of(results.result_of(key, Run(text=LONG))),
+        "translation": size_of(models.result_of(key, Run(text=LONG))),
         "anatomy": size_of(analysis_of(anatomy, key, Run(text=LONG), "encoder", 0)),
         "encoder input": size_of(analysis_of(encoder_input, key, Run(text=LONG))),
         "batch": size_of(analysis_of(padded_batch, key, BATCH)),
@@ -55,7 +55,7 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
 
 
 def test_shared_results_are_read_only(key: CheckpointKey) -> None:
-    translation = results.result_of(key, Run(text="A dog runs."))
+    translation = models.result_of(key, Run(text="A dog runs."))
     parts = analysis_of(anatomy, key, Run(text="A dog runs."), "cross", 0)
     assert parts.mixing is not None
     for array in (
@@ -71,16 +71,16 @@ def test_shared_results_are_read_only(key: CheckpointKey) -> None:
 
 def test_an_analysis_follows_the_displayed_translation_of_any_search(key: CheckpointKey) -> None:
     text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
-    forced = ((0, results.result_of(key, Run(text=text)).written[1].id),)
+    forced = ((0, models.result_of(key, Run(text=text)).written[1].id),)
     run = Run(text=text, search=search, forced=forced)
-    shown = results.result_of(key, run)
-    assert shown.text != results.result_of(key, Run(text=text)).text
+    shown = models.result_of(key, run)
+    assert shown.text != models.result_of(key, Run(text=text)).text
     written = [token.probability for token in shown.written]
     parts = analysis_of(anatomy, key, run, "cross", 1)
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
     lens = analysis_of(logit_lens, key, run)
     np.testing.assert_allclose(lens.own[-1], written, atol=1e-5)
-    last, place = loading.config_of(key).model.num_layers("decoder") - 1, 2
+    last, place = models.config_of(key).model.num_layers("decoder") - 1, 2
     _, end = analysis_of(way_of_token, key, run, "decoder", last, place)
     assert end is not None
     assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)
@@ -94,11 +94,11 @@ def test_an_analysis_follows_the_displayed_translation_of_any_search(key: Checkp
 @pytest.mark.parametrize("name", ["everyday-de-en", "tiny-gpt-en", "tiny-bert-en", "imdb-sentiment"])
 def test_each_analysis_serves_every_task_and_follows_the_changes_of_a_run(name: str, changed: bool) -> None:
     key = next(listed.key for listed in listing.listed_checkpoints() if listed.key.name == name)
-    model = loading.loaded(key).model
+    model = models.loaded(key).model
     text = "The cat sat on the [MASK]." if name == "tiny-bert-en" else "Ein Hund schläft."
     kind = model.config.kinds[0]
     run = Run(text=text, changes=Intervention(ablated=frozenset({Head(kind, 0, 0)} if changed else ())))
-    found = results.result_of(key, run)
+    found = models.result_of(key, run)
     outcome = next(one for one in found.outcomes if (one.position or 0) >= found.prompt_length)
     stack, place = outcome.stack, outcome.position or 0
     assert analysis_of(logit_lens, key, run).difference < 1e-4
@@ -122,28 +122,28 @@ def tokens_and_layers(checkpoint: Checkpoint, tokens: list[int]) -> tuple[int, i
 
 def test_a_new_analysis_needs_no_function_of_its_own(key: CheckpointKey) -> None:
     run = Run(text="A dog runs.")
-    source = [token.id for token in results.result_of(key, run).source]
+    source = [token.id for token in models.result_of(key, run).source]
     assert analysis_of(tokens_read, key, run) == source
     assert analysis_of(tokens_read, key, run, 0) is analysis_of(tokens_read, key, run), "it is kept"
     assert analysis_of(tokens_and_layers, key, Analysis.of(tokens_read, key, run, 1)) == (len(source) - 1, 3)
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=loading.model_bytes))
+    monkeypatch.setattr(models, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=models.model_bytes))
     found = [listed.key for listed in listing.listed_checkpoints() if listed.config is not None]
-    models = [loading.loaded(key).model for key in found]
+    opened = [models.loaded(key).model for key in found]
     assert len(found) >= 6
-    assert all(loading.loaded(key).model is model for key, model in zip(found, models, strict=True))
-    assert loading.MODELS.size < 300e6
+    assert all(models.loaded(key).model is model for key, model in zip(found, opened, strict=True))
+    assert models.MODELS.size < 300e6
 
 
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
-    beyond = "dog " * (results.MAX_CHARACTERS // 4)
-    assert results.result_of(key, Run(text=beyond)) is results.result_of(key, Run(text=beyond + "cat"))
+    beyond = "dog " * (models.MAX_CHARACTERS // 4)
+    assert models.result_of(key, Run(text=beyond)) is models.result_of(key, Run(text=beyond + "cat"))
 
 
 def test_a_table_of_a_long_text_is_refused_with_a_remedy(key: CheckpointKey) -> None:
-    short, long = results.result_of(key, Run(text="A dog runs.")), results.result_of(key, Run(text=LONG))
+    short, long = models.result_of(key, Run(text="A dog runs.")), models.result_of(key, Run(text=LONG))
     assert map_files.too_long_for_a_table(short) == ""
     assert map_files.map_file("csv", key, Run(text="A dog runs.")).count(b"\n") == count_weights(short) + 1
     assert f"{count_weights(long):,} weights" in map_files.too_long_for_a_table(long)
@@ -184,8 +184,8 @@ def test_snapshots_run_one_after_the_other_and_others_may_run_in_between(
     assert [event for event in events if event != "others"] == [(0, 3), (1, 3), (2, 3)]
     assert all(events[events.index((done, 3)) + 1] == "others" for done in range(3))
     assert found == analyses.snapshot_results_of(key, text, steps)
-    trained = results.result_of(key, Run(text=text))
-    alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
+    trained = models.result_of(key, Run(text=text))
+    alone = [run_snapshot(models.snapshot(key, step), text, trained) for step in steps]
     assert [one.text for one in found] == [one.text for one in alone]
     assert [one.loss for one in found] == [one.loss for one in alone]
 
@@ -193,7 +193,7 @@ def test_snapshots_run_one_after_the_other_and_others_may_run_in_between(
 def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey) -> None:
     text = "A dog runs." + " " * server_state.MAX_CHARACTERS + " A cat sleeps."
     steps = list(list_snapshots(Path(key.path)))[:2]
-    trained = results.result_of(key, Run(text=text))
+    trained = models.result_of(key, Run(text=text))
     for result in analyses.snapshots_work(key, text, steps)[1](lambda *_: None):
         assert result.maps["encoder"].shape[-1] == len(trained.source)
     cut = text[: server_state.MAX_CHARACTERS]

@@ -12,9 +12,9 @@ from streamlit.testing.v1.element_tree import Button
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, head_map, in_url
-from viz_app.services import results
+from viz_app.services import models
 from viz_app.session.page_end import boundary
-from viz_app.widgets import text_field
+from viz_app.widgets import run_form
 
 OpenApp = Callable[..., AppTest]
 WHOLE = "Ein Mann schläft auf einer grünen Bank."
@@ -24,7 +24,7 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(results, "result_of", fail)
+    monkeypatch.setattr(models, "result_of", fail)
 
 
 def test_a_failing_page_shows_the_number_of_its_log_entry_and_nothing_else_breaks(
@@ -72,7 +72,7 @@ def test_a_page_is_drawn_with_its_choices_after_a_failing_callback(
 ) -> None:
     app = open_app("translate", checkpoint=NAME, text=WHOLE)
     with monkeypatch.context() as broken:
-        broken.setattr(text_field, "set_choice", lambda *_: 1 / 0)
+        broken.setattr(run_form, "set_choice", lambda *_: 1 / 0)
         app.selectbox(key="example").select_index(0).run()
     assert not app.exception
     assert "Your last action failed" in app.error[0].value

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME
 from viz_app.session import choice_forms, choices
-from viz_app.widgets import text_field
+from viz_app.widgets import run_form
 from viz_app.widgets.checkpoint_choice import DEFAULT_CHECKPOINT
 
 OpenApp = Callable[..., AppTest]
@@ -93,7 +93,7 @@ def test_a_link_is_stable_when_our_examples_change(open_app: OpenApp, monkeypatc
     app = open_app()
     text = app.text_input(key="text").value
     link = url(app.selectbox(key="layer").set_value("2").run())
-    monkeypatch.setattr(text_field, "offered_examples", lambda config: ["Another example."])
+    monkeypatch.setattr(run_form, "offered_examples", lambda config: ["Another example."])
     assert open_app().text_input(key="text").value == "Another example."
     assert open_app(**link).text_input(key="text").value == text
 

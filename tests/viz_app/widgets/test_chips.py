@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.checkpoints.languages import tag
-from model.inference.tokens import Candidate, Token
+from model.inference.run import Candidate, Token
 from tests.conftest import ROOT
 from viz_app.components.bundle import asset
 from viz_app.sections.masks.correct_masks import batch_table

@@ -11,14 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import length_limit
-from model.inference.result import Result
-from model.inference.run import compute
-from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.decoding.search import length_limit
+from model.inference.run import Result
+from model.inference.translate import compute, forced_ids, translate
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines, head_map
-from viz_app.services import analyses, results
+from viz_app.services import analyses, models
 
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
@@ -53,7 +51,7 @@ def test_a_slow_model_runs_in_a_job_with_progress(
     def reporting(*args: Any, report: Callable[[int, int], object], **kwargs: Any) -> Result:
         return compute(*args, report=lambda *counts: (reports.append(counts), report(*counts)), **kwargs)
 
-    monkeypatch.setattr(results, "READ_PER_SECOND", 1.0)
+    monkeypatch.setattr(models, "READ_PER_SECOND", 1.0)
     monkeypatch.setattr(analyses, "compute", reporting)
     text = "Ein alter Mann wartet vor dem Bahnhof auf seinen Sohn."
     expected = translate(checkpoint, text)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from model.inference.result import Result
-from model.inference.tokens import Token
+from model.inference.run import Result, Token
 from viz_app.widgets.text_notes import length_remedy
 
 LIMIT = 20

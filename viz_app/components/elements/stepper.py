@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from model.config.kinds import KINDS
-from model.inference.result import Result
-from model.inference.tokens import Token
+from model.inference.run import Result, Token
 from viz_app.components.mounting import Data, component, masked_out, packed
 from viz_app.content.translation import N_, t
 

@@ -15,7 +15,7 @@ from viz_app.content.translation import t
 from viz_app.course.lesson import Answer, AnswerForm, Number, OneOf, OneToken, Step
 from viz_app.course.progress import fits
 from viz_app.course.situation import Situation
-from viz_app.course.visit import answer_step, lesson_visit
+from viz_app.course.visit import lesson_visit
 from viz_app.session.choice_forms import FORMS
 from viz_app.session.choices import set_choice
 
@@ -28,7 +28,7 @@ MOST_CHIPS = 24  # tokens; more are a list
 def answer_control(
     name: str, step: Step, text: StepText, answered: Answer, run: Callable[[], Situation | None]
 ) -> None:
-    """Draw the control. A new answer reaches `answer_step` in its callback.
+    """Draw the control. A new answer reaches `LessonVisit.answer` in its callback.
 
     Args:
         name: The name of the step in links.
@@ -74,7 +74,7 @@ def restore(key: str, value: Answer) -> None:
 def take_answer(key: str, about: str = "") -> None:
     """Callback of a control with one value; `about` is the text that the answer is about, if it is a token of it."""
     if st.session_state.get(key) is not None:
-        answer_step(st.session_state[key], text=about)
+        lesson_visit().answer(st.session_state[key], text=about)
 
 
 def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> None:

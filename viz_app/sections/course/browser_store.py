@@ -8,7 +8,7 @@ from viz_app.components.mounting import component
 from viz_app.content.translation import t
 from viz_app.course.catalogue import TOUR
 from viz_app.course.progress import written_before
-from viz_app.course.visit import begin_step, lesson_visit, note_pointing, opened_step, receive_before, receive_progress
+from viz_app.course.visit import lesson_visit
 from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 
@@ -25,7 +25,7 @@ def note_first_visit() -> None:
 
 def begin_tour() -> None:
     """Callback: open the tour."""
-    begin_step(TOUR.link(TOUR.steps[0]))
+    lesson_visit().begin(TOUR.link(TOUR.steps[0]))
 
 
 def tour_button() -> None:
@@ -38,7 +38,7 @@ def store_in_browser(page: str) -> None:
 
     A page without a lesson has this part only after a change, and where it shows answers or offers the tour.
     """
-    visit, opened = lesson_visit(), opened_step()
+    visit = lesson_visit()
     changes = [[number, name, asdict(visit.progress[name])] for name, number in visit.changes.items()]
     offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()
     if not (offers or visit.step or visit.number or page == "lessons"):
@@ -48,16 +48,16 @@ def store_in_browser(page: str) -> None:
             "lesson_store",
             "ui/lesson_store",
             key=KEY,
-            stored=receive_progress,
-            before=lambda value: receive_before(value, PAGES),
+            stored=visit.receive_progress,
+            before=lambda value: visit.receive_before(value, PAGES),
             tour=lambda _: begin_tour(),
-            pointed=note_pointing,
+            pointed=visit.point,
             data={
                 "session": visit.session,
                 "changes": changes,
                 "forgotten": visit.forgotten,
                 "before": [visit.before_changed, written_before(visit.before) if visit.before else None],
                 "offer": offers,
-                "pointing": [visit.step, opened[1].points_at if opened else ""],
+                "pointing": [visit.step, visit.opened[1].points_at if visit.opened else ""],
             },
         )

@@ -18,7 +18,7 @@ from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, On
 from viz_app.course.quantities import word_at
 from viz_app.course.quiz import ROUNDS
 from viz_app.course.situation import Situation
-from viz_app.course.visit import begin_step
+from viz_app.course.visit import lesson_visit
 from viz_app.figures.lines import answer_bars
 from viz_app.sections.course.lessons_page import lesson_titles, quiz_csv
 from viz_app.server.addresses import addresses_for_others
@@ -160,7 +160,7 @@ def open_next_lesson() -> None:
     """Show nothing, and look again every few seconds."""
     if name := CLASSES.next_lesson(visitor()):
         lesson = lesson_named(name)
-        begin_step(lesson.link(lesson.steps[0]))
+        lesson_visit().begin(lesson.link(lesson.steps[0]))
         st.rerun()
 
 

@@ -24,7 +24,7 @@ from viz_app.course.quiz import (
     right_answers,
     shuffled,
 )
-from viz_app.course.visit import begin_step, forget_progress, hand_in, lesson_visit
+from viz_app.course.visit import lesson_visit
 from viz_app.export.lesson_sheet import lesson_sheet, plan_sheet
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
@@ -98,7 +98,7 @@ def lesson_row(number: int, lesson: Lesson) -> None:
         type="secondary" if done == steps else "primary",
         width="stretch",
         help=t("Open the lesson “{title}”", title=text.title),
-        on_click=begin_step,
+        on_click=lesson_visit().begin,
         args=(lesson.link(first_open_step(lesson, progress)),),
     )
 
@@ -109,7 +109,7 @@ def forget_button() -> None:
         return
     with st.popover(t("Forget my progress"), icon=":material/delete:", type="tertiary"):
         st.markdown(t("Your answers are only in this browser. Remove them? This cannot be undone."))
-        st.button(t("Remove my answers"), key="forget_progress", on_click=forget_progress)
+        st.button(t("Remove my answers"), key="forget_progress", on_click=lesson_visit().forget)
 
 
 def quiz_tab() -> None:
@@ -169,7 +169,7 @@ def take_round(round_name: str) -> None:
     """Callback: hand in the chosen options."""
     chosen = {one.name: st.session_state.get(question_key(round_name, one)) for one in questions(language())}
     if answers := {name: option for name, option in chosen.items() if option}:
-        hand_in(round_name, answers)
+        lesson_visit().hand_in(round_name, answers)
     else:
         st.session_state[EMPTY] = True
 

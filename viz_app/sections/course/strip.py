@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.inference.run import Forced
-from model.inference.searching import require_writing
+from model.inference.translate import require_writing
 from model.interventions import Intervention
 from viz_app.components.page_parts import scroll_to_target
 from viz_app.content.lesson_texts import LessonText, StepText, filled, lesson_text
@@ -20,26 +20,13 @@ from viz_app.course.catalogue import TOUR
 from viz_app.course.expected import expected_answers
 from viz_app.course.lesson import Lesson, Step, Verdict
 from viz_app.course.situation import Situation
-from viz_app.course.visit import (
-    begin_step,
-    finish_lesson,
-    give_hint,
-    judge_step,
-    leave_lesson,
-    lesson_visit,
-    opened_step,
-    reset_step,
-    reveal_step,
-    show_answer,
-    unchanged,
-    unknown_step,
-)
+from viz_app.course.visit import lesson_visit, unchanged
 from viz_app.export.lesson_sheet import right_answers
 from viz_app.sections.course.answer_controls import about_this_run, answer_control, offers
 from viz_app.sections.course.class_room import class_answers, note_in_class
 from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES
@@ -47,7 +34,7 @@ from viz_app.session.page_end import boundary
 from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.presenter_mode import presenting
-from viz_app.widgets.search_picker import typed_translation
+from viz_app.widgets.run_form import typed_translation
 
 __all__ = ["lesson_strip"]
 
@@ -83,19 +70,19 @@ def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
 
 
 def forced_now(key: CheckpointKey) -> Forced:
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if typed := typed_translation(config):
-        return results.tokens_to_force(key, typed)
+        return models.tokens_to_force(key, typed)
     forced = choices().chosen.get("forced", ())
     if config.task != "translation" or not isinstance(forced, tuple):
         return ()
-    sizes = require_writing(loading.translator(key)).config
+    sizes = require_writing(models.translator(key)).config
     return tuple((at, token) for at, token in forced if token < sizes.target_vocab_size and at < sizes.max_length)
 
 
 def intervention_now(key: CheckpointKey) -> Intervention:
     chosen = choices().chosen.get("intervention")
-    return chosen.within(all_heads(loading.loaded(key).model)) if isinstance(chosen, Intervention) else Intervention()
+    return chosen.within(all_heads(models.loaded(key).model)) if isinstance(chosen, Intervention) else Intervention()
 
 
 def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hidden: bool) -> None:
@@ -133,42 +120,41 @@ def way(lesson: Lesson, step: Step, *, hidden: bool, hints: int) -> None:
 
     The keys of a presenter press `lesson_next`. "Finish" has another name, so one press too many ends no lesson.
     """
-    back, after = lesson.after(step, -1), lesson.after(step)
-    unanswered = presenting() and hints and lesson_visit().shown.get(lesson.link(step), "page") == "page"
+    visit, back, after = lesson_visit(), lesson.after(step, -1), lesson.after(step)
+    unanswered = presenting() and hints and visit.shown.get(lesson.link(step), "page") == "page"
     if not unchanged(step, choices()):
         st.button(
             t("Reset this step"),
             icon=":material/restart_alt:",
             type="tertiary",
             key="lesson_reset",
-            on_click=reset_step,
+            on_click=visit.reset,
         )
     st.button(
         tp("lesson", "Back"),
         key="lesson_back",
         disabled=back is None,
-        on_click=begin_step,
+        on_click=visit.begin,
         args=(lesson.link(back) if back else "",),
     )
     if hidden and presenting():
-        st.button(tp("lesson", "Show"), key="lesson_next", type="primary", on_click=reveal_step)
+        st.button(tp("lesson", "Show"), key="lesson_next", type="primary", on_click=visit.reveal)
     elif unanswered:
         most = hints if step.puzzle else 0
-        st.button(t("Show the answer"), key="lesson_next", type="primary", on_click=show_answer, args=(most,))
+        st.button(t("Show the answer"), key="lesson_next", type="primary", on_click=visit.show_answer, args=(most,))
     elif after:
         st.button(
-            tp("lesson", "Next"), key="lesson_next", type="primary", on_click=begin_step, args=(lesson.link(after),)
+            tp("lesson", "Next"), key="lesson_next", type="primary", on_click=visit.begin, args=(lesson.link(after),)
         )
     else:
-        st.button(t("Finish"), key="lesson_finish", type="primary", on_click=finish_lesson, args=(lesson.name,))
-    st.button(
-        t("Leave the lesson"), key="lesson_leave", type="tertiary", icon=":material/close:", on_click=leave_lesson
-    )
+        st.button(t("Finish"), key="lesson_finish", type="primary", on_click=visit.finish, args=(lesson.name,))
+    st.button(t("Leave the lesson"), key="lesson_leave", type="tertiary", icon=":material/close:", on_click=visit.leave)
 
 
 def hints(name: str, text: StepText, *, needed: bool) -> None:
     """Draw the hints that the visitor has asked for, and a button for the next one while it is needed."""
-    given = lesson_visit().hints.get(name, 0)
+    visit = lesson_visit()
+    given = visit.hints.get(name, 0)
     for hint in text.hints[:given]:
         st.markdown(f":material/lightbulb: {hint}")
     if needed and given < len(text.hints):
@@ -177,7 +163,7 @@ def hints(name: str, text: StepText, *, needed: bool) -> None:
             key="lesson_hint",
             type="tertiary",
             icon=":material/lightbulb:",
-            on_click=give_hint,
+            on_click=visit.hint,
             args=(len(text.hints),),
         )
 
@@ -240,7 +226,7 @@ class LessonStrip:
                 st.info(t("The sentence has changed. Answer again."))
                 return
             verdict = self.step.check(situation, answer)
-            judge_step(verdict)
+            lesson_visit().judge(verdict)
             note_in_class(self.lesson, self.step, situation, record.first if record else None, right=verdict.right)
             self.show(verdict, done=bool(record and record.right))
             self.invite(situation, verdict)
@@ -251,7 +237,7 @@ class LessonStrip:
         if judged is None:
             st.info(t("No answer is right for this run. Reset this step."))
             return
-        judge_step(replace(judged.verdict, right=False))  # the visitor has not answered
+        lesson_visit().judge(replace(judged.verdict, right=False))  # the visitor has not answered
         answer = right_answers(self.step, self.text, judged)
         with st.container(key="lesson_outcome"):
             found = filled(self.text.outcomes[judged.verdict.outcome], judged.verdict.values)
@@ -273,14 +259,14 @@ class LessonStrip:
 
 def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     """Before the page of this name: draw the strip of the open step; None without a lesson."""
-    if unknown := unknown_step():
+    if unknown := lesson_visit().take_unknown():
         st.warning(
             t(
                 "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
                 name=plain(unknown[:MOST_NAME]),
             )
         )
-    opened = opened_step()
+    opened = lesson_visit().opened
     if opened is None:
         return None
     lesson, step = opened

@@ -13,8 +13,7 @@ from model.analysis.importance import all_heads
 from model.analysis.silencing import SilencingEffects, decisive_heads, silence_each_head
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.elements.head_switches import HeadFace, head_switches
@@ -22,6 +21,7 @@ from viz_app.components.page_parts import announce
 from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 from viz_app.sections.heads.intervention_choice import (
@@ -36,67 +36,31 @@ from viz_app.sections.heads.intervention_choice import (
 )
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.server.server_state import JOBS
-from viz_app.services import analyses, loading, results
-from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services import analyses, models
+from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
+from viz_app.widgets.forced_words import forced_words_note
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.search_picker import forced_words_note
 
 __all__ = ["CLICKS", "ablation_board"]
 
-LOG_PROBABILITIES = {
-    "translation": N_(
-        "The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
-        "nats)."
-    ),
-    "continuation": N_(
-        "The continuation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
-        "nats)."
-    ),
-}
-MEANINGS = {  # what changes → the colours, the sign
-    "text": (
-        N_("**Blue: without this head, the text of the model is less likely. Red: it is more likely.**"),
-        N_("The sign ≠ marks heads that change the text when they alone are silenced: {n} of {all}."),
-    ),
-    "class": (
-        N_("**Blue: without this head, the class of the model is less likely. Red: it is more likely.**"),
-        N_("The sign ≠ marks heads that change the class when they alone are silenced: {n} of {all}."),
-    ),
-}
-LOG_PROBABILITY = (
-    N_("The log-probability changes by up to {change} nats."),
-    N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability most."),
-)
-MEASURES = {  # task → how much the measure changes, the head that lowers it most
-    "translation": LOG_PROBABILITY,
-    "continuation": LOG_PROBABILITY,
-    "reading": (
-        N_("The log-probability of the guessed words changes by up to {change} nats."),
-        N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability of the guessed words most."),
-    ),
-    "classification": (
-        N_("The log-odds change by up to {change} nats."),
-        N_("{head}. Of all heads with the sign ≠, this head lowers the log-odds of the class most."),
-    ),
-}
 MOST_SECONDS = 3.0  # of a measurement without a job
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
 def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone."""
-    before, after = results.result_of(key, trained), results.result_of(key, changed)
+    before, after = models.result_of(key, trained), models.result_of(key, changed)
     if before.text:
         st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
     else:
-        mask = getattr(loading.config_of(key).tokenizer, "mask", "")
+        mask = getattr(models.config_of(key).tokenizer, "mask", "")
         st.info(
             t("This model writes nothing. The map below shows the effect of your changes.")
             if mask
@@ -104,22 +68,22 @@ def before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
         )
         if mask:
             st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
-    if loading.config_of(key).task == "classification":
+    if models.config_of(key).task == "classification":
         class_before_and_after(key, trained, changed)
     if before.written:
         old = before.log_prob
         same = tuple((position, token.id) for position, token in enumerate(before.written))
         rescored = Run(text=changed.text, forced=same, changes=changed.changes)
-        new = results.log_prob_of(key, rescored) if changed.changes else old
-        sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
-        st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
+        new = models.log_prob_of(key, rescored) if changed.changes else old
+        numbers = {"before": f"{old:.2f}", "after": f"{new:.2f}", "change": f"{new - old:+.2f}"}
+        st.caption(about_task("continuation" if before.prompt_length else "translation", "log_probability", **numbers))
 
 
 def class_before_and_after(key: CheckpointKey, trained: Run, changed: Run) -> None:
     """How likely the class as trained is before and after the changes."""
-    label = results.result_of(key, trained).text
-    before, after = (results.classification_of(key, run).probabilities[label] for run in (trained, changed))
-    old, new = (results.log_odds_of_label(key, run, label) for run in (trained, changed))
+    label = models.result_of(key, trained).text
+    before, after = (models.classification_of(key, run).probabilities[label] for run in (trained, changed))
+    old, new = (models.log_odds_of_label(key, run, label) for run in (trained, changed))
     st.caption(
         t(
             "The model as trained gives “{label}” the probability {before} (log-odds {old}). The changed model gives "
@@ -166,13 +130,12 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
 
 def effects_sentence(effects: SilencingEffects, task: str) -> str:
     """The meaning of the board's colours, and the number of heads that change the result when silenced alone."""
-    colours, sign = MEANINGS["class" if task == "classification" else "text"]
     positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
     return sentences(
         [
-            t(colours),
-            t(MEASURES[task][0], change=decimal(largest_change(effects), digits=2)),
-            t(sign, n=int((positions >= 0).sum()), all=len(positions)),
+            about_task(task, "colours"),
+            about_task(task, "effect", change=decimal(largest_change(effects), digits=2)),
+            about_task(task, "sign", n=int((positions >= 0).sum()), all=len(positions)),
         ]
     )
 
@@ -221,11 +184,11 @@ def effects_of(key: CheckpointKey, run: Run) -> tuple[SilencingEffects | None, b
         st.caption(sentences([t("The effect of each head is not measured here."), plain(worded(reason))]))
         return None, False
     seconds = analyses.seconds_of_effects(key, text)
-    known = Analysis.of(silence_each_head, key, Run(text=text)).known()
-    effects = analysis_of(silence_each_head, key, Run(text=text)) if seconds <= MOST_SECONDS else known
+    analysis = Analysis.of(silence_each_head, key, Run(text=text))
+    effects = analysis.answer() if seconds <= MOST_SECONDS else analysis.known()
     if effects is None:
         return None, requests_effects(key, text, seconds)
-    summary(effects, results.result_of(key, run), loading.config_of(key).task)
+    summary(effects, models.result_of(key, run), models.config_of(key).task)
     return effects, False
 
 
@@ -241,8 +204,7 @@ def requests_effects(key: CheckpointKey, text: Text, seconds: float) -> bool:
             )
         )
         return False
-    subject, _ = Analysis.of(silence_each_head, key, Run(text=text)).work()
-    if requested(subject):
+    if requested(Analysis.of(silence_each_head, key, Run(text=text))):
         return True
     meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
     meaning.caption(
@@ -265,7 +227,7 @@ def summary(effects: SilencingEffects, before: Result, task: str) -> None:
             on_click=set_choice,
             args=("intervention", Intervention(ablated=frozenset({head}))),
             width="stretch",
-            help=t(MEASURES[task][1], head=head_name(head)),
+            help=about_task(task, "decisive", head=head_name(head)),
         )
     with table:
         numbers(
@@ -291,16 +253,16 @@ def ablation_board(key: CheckpointKey) -> None:
     if read_only := analyses.why_read_only(key):
         hint = t("The tabs “What heads do” and “Alignment” show what its heads do.")
         end_page(sentences([plain(worded(read_only)), hint]))
-    config = loading.config_of(key)
+    config = models.config_of(key)
     run = require_run_or_review(key, opening=demonstration_for(config).heads)
     if run.forced:
         forced_words_note(key, run)
-    heads, task = all_heads(loading.loaded(key).model), config.task
+    heads, task = all_heads(models.loaded(key).model), config.task
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
     changed = replace(run, changes=intervention)
-    before, after = results.result_of(key, run), results.result_of(key, changed)
+    before, after = models.result_of(key, run), models.result_of(key, changed)
     if intervention:
         add_fact(t("Changed"), describe_changes(intervention))
     add_fact(t("Class") if task == "classification" else t("Translation"), after.text)
@@ -319,8 +281,8 @@ def ablation_board(key: CheckpointKey) -> None:
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:
         with measuring:
-            subject, work = Analysis.of(silence_each_head, key, Run(text=run.text)).work()
-            if wait_for(subject, work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
+            work = Analysis.of(silence_each_head, key, Run(text=run.text)).work()
+            if wait_for(*work, lane="effects", step=N_("Head {done} of {total}.")) is not None:
                 st.rerun()
 
 
@@ -333,7 +295,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     positions.toggle(
         t("Positional encoding"),
         key="board_positions",
-        disabled=not isinstance(loading.config_of(key).model, ModelConfig),
+        disabled=not isinstance(models.config_of(key).model, ModelConfig),
         on_change=switch_positions,
         help=t("Without it, encoder and decoder do not know the position of a token."),
     )
@@ -379,9 +341,9 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
-    subject, work = Analysis.of(decisive_heads, key, Run(text=text)).work()
-    if wanted or requested(subject):
-        silenced = wait_for(subject, work, lane="search", step=N_("Translation {done} of {total}."))
+    analysis = Analysis.of(decisive_heads, key, Run(text=text))
+    if wanted or requested(analysis):
+        silenced = wait_for(*analysis.work(), lane="search", step=N_("Translation {done} of {total}."))
         if silenced is not None:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()

@@ -18,19 +18,20 @@ from model.safety.json_files import decoded
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import FloatArray, marked
-from viz_app.services import analyses, loading
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.headings import explanation, section
-from viz_app.widgets.long_work import requested, start_and_wait_for, wait_for
-from viz_app.widgets.text_field import separator_in
+from viz_app.widgets.headings import explain, section
+from viz_app.widgets.long_work import measured
+from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = ["head_importance", "head_roles", "word_alignment"]
@@ -68,11 +69,6 @@ METRIC_TEXTS = {  # metric → title, heading of a column, meaning
 UNITS = {"entropy": N_("nats"), "distance": N_("tokens")}
 MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
 
-LOSSES = {
-    "translation": N_("The loss is measured on translations, in nats per token."),
-    "continuation": N_("The loss is that of the sentences themselves, in nats per token."),
-    "classification": N_("The loss is minus the log-odds of the model's own class, in nats."),
-}
 Item = TypeVar("Item")
 Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rate
 
@@ -110,8 +106,7 @@ def sentence_set(config: AnyConfig) -> Pairs:
 def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
     """The sentence of each line, and the translation or second text behind its tab."""
     if not lines:
-        st.info(t("Add at least one sentence."))
-        end_page()
+        end_page(t("Add at least one sentence."))
     longest = max(map(len, lines))
     if len(lines) > MAX_LINES or longest > MAX_LINE:
         st.warning(
@@ -153,7 +148,7 @@ def take_file() -> None:
 
 def head_roles(key: CheckpointKey) -> None:
     """Ask for sentences; draw one metric of every head, and the table of suggested roles."""
-    texts = analyses.texts_to_read(key, sentence_set(loading.config_of(key)))
+    texts = analyses.texts_to_read(key, sentence_set(models.config_of(key)))
     each = [
         analysis_of(metrics_of_run, key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)
@@ -248,15 +243,13 @@ def table_of_roles(grids: Metrics, roles: Roles) -> None:
 
 def head_importance(key: CheckpointKey) -> None:
     """Ask for sentences; draw the gradient estimate at once, and the measured importance when the visitor asks."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if read_only := analyses.why_read_only(key):
-        st.info(plain(worded(read_only)))
-        return
+        end_page(plain(worded(read_only)))
     if config.task == "reading":
-        st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
-        return
+        end_page(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
     task, pairs = config.task, sentence_set(config)
-    st.markdown(sentences([t(LOSSES[task]), t("Sentences: {n}.", n=len(pairs))]))
+    st.markdown(sentences([about_task(task, "loss"), t("Sentences: {n}.", n=len(pairs))]))
     if task == "translation" and not all(translation for _, translation in pairs):
         st.markdown(
             t(
@@ -266,8 +259,6 @@ def head_importance(key: CheckpointKey) -> None:
         )
     gradients = gradient_estimate(key, pairs)
     changes = measured_changes(key, pairs)
-    if changes is None:
-        return
     draw(
         head_grids(mean_by_title(changes), unit=t("nats"), signed=True, height=280),
         key="measured",
@@ -295,18 +286,12 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
     return gradients
 
 
-def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
-    """The change of the loss without each head; None until it is measured."""
+def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids:
+    """The change of the loss without each head. Until it is measured, a button or a progress bar ends the page."""
     section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
-    changes = Analysis.of(importance_of_each_head, key, pairs).known()
-    if changes is not None:
-        return changes
-    subject, work = Analysis.of(importance_of_each_head, key, pairs).work()
-    if not requested(subject) and not st.button(t("Measure every head"), icon=":material/play_arrow:", key="measure"):
-        return None
-    if wait_for(subject, work, lane="importance", step=N_("Head {done} of {total}.")) is not None:
-        st.rerun()
-    return None
+    analysis = Analysis.of(importance_of_each_head, key, pairs)
+    step = N_("Head {done} of {total}.")
+    return measured(analysis, lane="importance", step=step, ask=t("Measure every head"))
 
 
 def comparison(gradients: Grids, changes: Grids, count: int) -> str:
@@ -357,19 +342,13 @@ def word_alignment(key: CheckpointKey) -> None:
     """List all heads, and the summaries of all heads, by their alignment error rate."""
     pairs = analysis_of(aligned_pairs, key)
     if not pairs:
-        st.info(
+        end_page(
             t(
                 "Alignments made by hand exist for English and German only. Choose a translator between these two "
                 "languages on the left."
             )
         )
-        return
-    links = Analysis.of(link_all_pairs, key).known()
-    if links is None:
-        subject, work = Analysis.of(link_all_pairs, key).work()
-        links = start_and_wait_for(subject, work, lane="alignment", step=N_("Sentence {done} of {total}."))
-    if links is None:
-        return
+    links = measured(Analysis.of(link_all_pairs, key), lane="alignment", step=N_("Sentence {done} of {total}."))
     rows = error_rates(links, pairs)
     pointer, when, least = rows[0]
     rows.append((t("co-occurrence of words"), "", error_rate(cooccurrence(pairs), pairs)))
@@ -384,19 +363,7 @@ def word_alignment(key: CheckpointKey) -> None:
         )
     )
     draw_table(sorted(rows, key=lambda row: row[-1]))
-    explanation(
-        t("How it is computed"),
-        t(
-            "The model is forced to write the person's translation. Each target word is linked to the source word with "
-            "the most weight. The weights of the tokens of one word are summed for keys and averaged for queries; "
-            "`</s>` is left out. A is the set of links that were found. S is the set of links that the person was sure "
-            "about. P is S together with the possible links, such as those of articles (Och and Ney 2003). Chen et al. "
-            "2020 were the first to take the weights one step later. **ALTI+** follows the vectors that the tokens "
-            "really contribute; see the page *Inside*. “Co-occurrence of words” uses only these sentences and no model "
-            "(IBM Model 1)."
-        ),
-        r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
-    )
+    explain("alignment")
 
 
 def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:

@@ -9,48 +9,36 @@ from model.analysis.availability import nothing_predicted
 from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
-from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
 from viz_app.content.examples import DONORS, demonstration_for, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.sections.sentiment import require_review
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import explanation, section
-from viz_app.widgets.long_work import start_and_wait_for
+from viz_app.widgets.headings import explain, section
+from viz_app.widgets.long_work import measured
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.text_field import note_shared_second_text, require_text
+from viz_app.widgets.run_form import note_shared_second_text, require_text
 from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
 __all__ = ["head_patching"]
 
 MAX_TOKENS = 25  # of either text
-SAME_RESULTS = {
-    "translation": N_("Both translations are the same, so nothing differs. Change a word of the donor sentence."),
-    "continuation": N_("Both continuations are the same, so nothing differs. Change a word of the donor sentence."),
-    "reading": N_("Both guesses are the same, so nothing differs. Change a word of the donor sentence."),
-    "classification": N_("Both classes are the same, so nothing differs. Change a word of the donor sentence."),
-}
-PATCHED_RESULT = {
-    "translation": N_("The translation with this head"),
-    "continuation": N_("The continuation with this head"),
-    "reading": N_("The text with the guesses with this head"),
-    "classification": N_("The class with this head"),
-}
 MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visitor waits
 
 
@@ -90,50 +78,31 @@ class Runs:
 
 def head_patching(key: CheckpointKey) -> None:
     """Ask for the receiver and its donor, and draw how much closer each head brings it to the donor's token."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if problem := why_no_patching(key):
-        st.info(problem)
-        return
+        end_page(problem)
     opening = demonstration_for(config).receiver
     classifies = config.task == "classification"
     text = require_review(config, opening=opening) if classifies else require_text(config, opening=opening)
     typed = donor_field(config, texts_of(text)[0])
     if not typed.strip():
-        st.info(t("Type a donor sentence."))
-        return
+        end_page(t("Type a donor sentence."))
     add_fact(t("Donor"), typed)
     donor = paired(typed, texts_of(text)[1])
     note_shared_second_text(text)
-    runs = two_runs(key, text, donor)
-    if runs is None:
-        return
-    closeness = Analysis.of(patch_every_head, key, donor, text).known()
-    if closeness is None:
-        subject, work = Analysis.of(patch_every_head, key, donor, text).work()
-        closeness = start_and_wait_for(subject, work, lane="patching", step=N_("Run {done} of {total}."))
-    if closeness is None:
-        return
+    runs = require_runs(key, text, donor)
+    patching = Analysis.of(patch_every_head, key, donor, text)
+    closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
     every_head(runs, closeness)
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
     patched_translation(runs, analyses.patched_translation_of(key, donor, text, head), head)
-    explanation(
-        t("How it is computed"),
-        t(
-            "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
-            "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's "
-            "result. Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is "
-            "computed for three runs: the donor's, the receiver's, and the receiver's with the output of one head "
-            "replaced by its output in the donor's run."
-        ),
-        r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
-        r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
-    )
+    explain("patching")
 
 
 def why_no_patching(key: CheckpointKey) -> str:
     """Why heads of a model cannot be patched, as a sentence; empty where they can."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if read_only := analyses.why_read_only(key):
         return plain(worded(read_only))
     if isinstance(config.model, RecurrentConfig):
@@ -148,32 +117,36 @@ def donor_field(config: AnyConfig, text: str) -> str:
     donor = st.text_input(
         t("Donor sentence; change one word of the sentence above"),
         key="giver",
-        max_chars=results.MAX_CHARACTERS,
+        max_chars=models.MAX_CHARACTERS,
         help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
     )
     note_cleaning(config, donor or "")
     return donor or ""
 
 
-def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
-    """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
-    task = loading.config_of(key).task
-    runs = receiver_run, donor_run = [results.result_of(key, Run(text=one)) for one in (text, donor)]
+def require_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs:
+    """Draw both results.
+
+    Raises:
+        PageEnded: heads cannot be patched between them; a sentence says why.
+        ConfigError: the model has no logits to compare.
+    """
+    task = models.config_of(key).task
+    runs = receiver_run, donor_run = [models.result_of(key, Run(text=one)) for one in (text, donor)]
     if receiver_run.text or donor_run.text:
         both = [(t("receiver"), receiver_run.text), (t("donor"), donor_run.text)]
         st.html(compared(both, languages=receiver_run.languages[1:]))
     # The continuation after the first word that differs is not read again.
     read = [run.read[: run.prompt_length + 1] if task == "continuation" else run.written for run in runs]
     lengths = [max(len(run.source), len(tokens)) for run, tokens in zip(runs, read, strict=True)]
-    parameters = sum(parameter.numel() for parameter in loading.loaded(key).model.parameters())
+    parameters = sum(parameter.numel() for parameter in models.loaded(key).model.parameters())
     if max(lengths) > MAX_TOKENS:
         limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
         longer = runs[lengths.index(max(lengths))]
         which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
-        st.info(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
-        return None
+        end_page(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
     if parameters > MAX_PARAMETERS:
-        st.info(
+        end_page(
             t(
                 "This model has {n} million parameters. Patching runs a model hundreds of times, so the limit is "
                 "{limit} million. Choose a smaller model on the left.",
@@ -181,15 +154,9 @@ def two_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs | None:
                 limit=decimal(MAX_PARAMETERS / 1e6),
             )
         )
-        return None
-    try:
-        found = analyses.contrast_of(key, donor, text)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
-        return None
+    found = analyses.contrast_of(key, donor, text)
     if found is None:
-        st.info(t(SAME_RESULTS[task]))
-        return None
+        end_page(about_task(task, "same_results"))
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
 
 
@@ -266,7 +233,7 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
 
 def patched_translation(runs: Runs, patched: Result, head: Head) -> None:
     section(
-        t(PATCHED_RESULT[runs.task]),
+        about_task(runs.task, "patched"),
         t("{head}, patched at every position.", head=head_name(head)),
     )
     texts = [(t("receiver"), runs.receiver.text), (t("with the patched head"), patched.text)]

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from model.config.kinds import KINDS
-from model.inference.result import Result
+from model.inference.run import Result
 from model.interventions import Head, Intervention, PaintedCell
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t

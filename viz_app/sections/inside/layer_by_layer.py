@@ -20,7 +20,7 @@ from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.architecture import Drawing, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
@@ -85,7 +85,7 @@ def ask_for_token(tokens: Mapping[str, Sequence[str]], sizes: Sizes) -> TokenInL
 
 def layer_by_layer(key: CheckpointKey, run: Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
-    sizes, translation = loading.config_of(key).model, results.result_of(key, run)
+    sizes, translation = models.config_of(key).model, models.result_of(key, run)
     tokens = {"encoder": translation.source, "decoder": translation.read}
     chosen = ask_for_token({stack: [token.label for token in read] for stack, read in tokens.items()}, sizes)
     stations, prediction = analysis_of(way_of_token, key, run, chosen.stack, chosen.layer, chosen.position)

@@ -7,37 +7,28 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.lens import Lens, logit_lens
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
-from viz_app.content.translation import N_, t, tp
+from viz_app.content.translation import t, tp
 from viz_app.figures.grids import word_grid
 from viz_app.figures.style import Axes
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import explanation, section, verdict
+from viz_app.widgets.headings import explain, section, verdict
 
 __all__ = ["early_predictions"]
 
 MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
 ROUNDING = 1e-3  # of a probability
-LOGIT_LENS = N_(
-    "The logit lens (nostalgebraist 2020) takes the state after layer l. It applies the last norm of the model, if "
-    "there is one. Then it multiplies the result by the output matrix. This product has one logit for each token."
-)
-DECODER_LENS = N_(
-    "The DecoderLens (Langedijk et al. 2024) stops the encoder: the decoder gets the state of the encoder after layer "
-    "l and not its last state."
-)
 
 
 def early_predictions(key: CheckpointKey, run: Run) -> None:
     """Draw the most likely word or the labels after each layer, and the translation after each layer of an encoder."""
-    found = results.result_of(key, run)
+    found = models.result_of(key, run)
     if found.outcomes and found.outcomes[0].position is None:
         early_classes(key, run, [one.token for one in found.outcomes[0].candidates])
     else:
@@ -94,7 +85,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
         return
     explain_first_row(key, translation, lens)
     draw_word_grid(translation, lens)
-    translates = loading.config_of(key).task == "translation"
+    translates = models.config_of(key).task == "translation"
     if translates:
         section(
             t("After each layer of the encoder"),
@@ -104,11 +95,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
             ),
         )
         show_early_translations(key, texts_of(run.text)[0])
-    explanation(
-        t("How it is computed"),
-        sentences([t(LOGIT_LENS), *([t(DECODER_LENS)] if translates else [])]),
-        r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
-    )
+    explain("logit-lens", *(["decoder-lens"] if translates else []))
 
 
 def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int, ...]:
@@ -136,7 +123,7 @@ def explain_first_row(key: CheckpointKey, translation: Result, lens: Lens) -> No
             all=len(lens.positions),
         )
     ]
-    if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
+    if getattr(models.config_of(key).model, "tie_embeddings", "none") != "none":
         notes.append(t("The embeddings and the output of this model share one matrix."))
     st.caption(sentences(notes))
 

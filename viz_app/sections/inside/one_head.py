@@ -10,14 +10,13 @@ import streamlit as st
 from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.analysis.anatomy import anatomy as anatomy_in
 from model.config.kinds import KINDS
-from model.config.section import ConfigError
 from model.inference.run import Run
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
@@ -36,13 +35,9 @@ MAX_ROWS = 10  # of the table, before it scrolls
 def one_head(key: CheckpointKey, run: Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
-    kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(loading.config_of(key)))
-    try:
-        anatomy = analysis_of(anatomy_in, key, run, kind, layer)
-    except ConfigError as error:
-        st.info(plain(worded(error)))
-        return
-    query_tokens, key_tokens = results.result_of(key, run).tokens_of(kind)
+    kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(models.config_of(key)))
+    anatomy = analysis_of(anatomy_in, key, run, kind, layer)
+    query_tokens, key_tokens = models.result_of(key, run).tokens_of(kind)
     query = choose(
         t("Query: {token}", token=t(KINDS[kind].query)),
         {row: f"{row + 1} · {token.label}" for row, token in enumerate(query_tokens)},
@@ -192,7 +187,7 @@ def draw_weights(chosen: ChosenQuery) -> None:
     """Step 2: show how the products become attention weights, one row for each key."""
     anatomy, derivation = chosen.anatomy, chosen.derivation
     st.latex(weights_formula(chosen))
-    columns, weight, models = score_columns(chosen), t("weight α"), t("the model's own")
+    columns, weight, own = score_columns(chosen), t("weight α"), t("the model's own")
     st.dataframe(
         pd.DataFrame(
             {
@@ -201,13 +196,13 @@ def draw_weights(chosen: ChosenQuery) -> None:
                 **columns,
                 t("after the mask"): [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
                 weight: derivation.weights,
-                models: anatomy.weights[chosen.head, chosen.query],
+                own: anatomy.weights[chosen.head, chosen.query],
             }
         ),
         hide_index=True,
         height=38 + 35 * min(len(chosen.key_tokens), MAX_ROWS),
         alt=t("Table of products, scaled scores, masked scores and weights for every key"),
-        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, models)}
+        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, own)}
         | {weight: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
     )
     if derivation.sink is not None:

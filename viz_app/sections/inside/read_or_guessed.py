@@ -11,40 +11,26 @@ from model.analysis.influence import influence as influence_in
 from model.analysis.streams import FloatArray
 from model.analysis.zeroing import value_zeroing
 from model.config.section import ConfigError
-from model.inference.result import Result
-from model.inference.run import Run
-from viz_app.content.numbers import sentences
+from model.inference.run import Result, Run
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t, worded
+from viz_app.content.translation import t, worded
 from viz_app.figures.lines import stacked_shares
 from viz_app.figures.style import Axes, bound_of
-from viz_app.services import results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.head_picker import MapWindow, choose_window
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 
 __all__ = ["read_or_guessed"]
 
 MOST_BARS = 40  # tokens in one row of the map of shares of a decision
 
-ALTI = N_(
-    "This is ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
-    "position. The residual counts as the vector of the position itself. In cross-attention, the residual counts for "
-    "the words before. The share of a vector is how much closer it brings the sum to the output, in the L₁ norm. The "
-    "shares of all layers are multiplied. Here the vectors of each layer add up to its output, with a difference of at "
-    "most {difference}."
-)
-VALUE_ZEROING = N_(
-    "The second measure is value zeroing (Mohebbi et al. 2023). It compares the output of a position with the values "
-    "of a token and without them: 1 minus the cosine of the two vectors."
-)
-
 
 def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
-    translation, influence = results.result_of(key, run), analysis_of(influence_in, key, run)
+    translation, influence = models.result_of(key, run), analysis_of(influence_in, key, run)
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
     if not influence.agrees:
@@ -66,11 +52,7 @@ def read_or_guessed(key: CheckpointKey, run: Run) -> None:
         draw_value_zeroing(key, run, translation, written)
     else:
         draw_tokens_that_were_read(influence, translation)
-    explanation(
-        t("How it is computed"),
-        sentences([t(ALTI, difference=f"{influence.residual:.1g}"), *([t(VALUE_ZEROING)] if written else [])]),
-        r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
-    )
+    explain("influence", *(["value-zeroing"] if written else []), difference=f"{influence.residual:.1g}")
 
 
 def draw_shares(influence: Influence, translation: Result, written: Sequence[str]) -> None:

@@ -9,31 +9,29 @@ from model.analysis.availability import nothing_predicted
 from model.analysis.contributions import Contributions
 from model.analysis.contributions import contributions as contributions_in
 from model.config.kinds import KINDS
-from model.inference.result import Outcome
-from model.inference.run import Run
-from model.inference.tokens import Candidate
+from model.inference.run import Candidate, Outcome, Run
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.grids import head_grids
 from viz_app.figures.style import marked
-from viz_app.services import loading, results
+from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.headings import explanation, verdict
+from viz_app.widgets.headings import explain, verdict
 
 __all__ = ["why_this_word"]
 
 
 def why_this_word(key: CheckpointKey, run: Run) -> None:
     """Ask for a rival of a word or a class, and draw what each part of the model added for one or the other."""
-    found = results.result_of(key, run)
+    found = models.result_of(key, run)
     # The model chose the tokens after a prompt, and after a first token that is fixed.
     outcomes = [one for one in found.outcomes if not one.fixed and (one.position or 0) >= found.prompt_length]
     if not outcomes:
-        raise nothing_predicted(loading.config_of(key))
+        raise nothing_predicted(models.config_of(key))
     label = outcomes[0].position is None
     outcome, rival = ask_for_label(outcomes[0]) if label else ask_for_words(outcomes)
     contributions = analysis_of(contributions_in, key, run, outcome.position or 0, rival.id)
@@ -92,16 +90,7 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
         ),
     )
     show_sum(contributions)
-    explanation(
-        t("How it is computed"),
-        t(
-            "Every head, every feed-forward and the embedding add a vector to the residual stream. The stream ends in "
-            "the logits. A LayerNorm on the way is linear if its standard deviation is held fixed. Then each vector "
-            "can be followed to the end, and the parts add up. These are direct effects (Elhage et al. 2021): if a "
-            "head changes what a later layer computes, the change counts as that layer's part."
-        ),
-        r"z_a - z_b = \sum_i (w_a - w_b)\cdot \mathrm{norms}_i(v_i)",
-    )
+    explain("contributions")
 
 
 def ask_for_label(outcome: Outcome) -> tuple[Outcome, Candidate]:

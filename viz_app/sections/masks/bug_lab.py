@@ -1,19 +1,20 @@
 """Bug lab: mistakes with masks that real code has shipped, compared with the correct masks."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
-from model.analysis.mask_bugs import BugReport, bug_weights, bugs_of, mask_bug
+from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, bugs_of, mask_bug
 from model.analysis.padded_batch import padded_batch
 from model.checkpoints.languages import tag
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
-from viz_app.services import loading
+from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
@@ -24,74 +25,19 @@ __all__ = ["MISTAKES", "bug_lab"]
 
 HEIGHT = 380
 CORRECT = ""  # the name of the masks without a mistake
-RESULTS = {  # task → a heading of the table, a title
-    "translation": (N_("translation"), N_("The translation with this mistake")),
-    "continuation": (N_("continuation"), N_("The continuation with this mistake")),
-    "reading": (N_("text with the guessed words"), N_("The text with the guessed words with this mistake")),
-    "classification": (N_("class"), N_("The class with this mistake")),
-}
 LEAKED = {"encoder": N_("leaked: encoder"), "decoder": N_("leaked: decoder"), "cross": N_("leaked: cross")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mistake:
-    """One mistake with a mask."""
-
-    title: str
-    code: str  # the wrong line
-    explanation: str  # Markdown
-
-
-MISTAKES: Mapping[str, Mistake] = {
-    "fill": Mistake(
-        title=N_("Filled with 1e-12"),
-        code="scores.masked_fill(~mask, 1e-12)",
-        explanation=N_(
-            "1e-12 is not a small score, because e to the power of 1e-12 is 1. So masked keys get weight like all "
-            "other keys. The fill value must be minus infinity."
-        ),
-    ),
-    "inverted": Mistake(
-        title=N_("Causal mask inverted"),
-        code="causal = torch.triu(torch.ones(T, T))  # 1 = may attend",
-        explanation=N_(
-            "The upper triangle is the future. Each position now attends only to itself and to later positions. While "
-            "the model writes, there are no later positions."
-        ),
-    ),
-    "after": Mistake(
-        title=N_("Mask after the softmax"),
-        code="weights = scores.softmax(-1) * mask",
-        explanation=N_(
-            "Masked keys get no weight, but the sum in the softmax still contains them. So the rows no longer sum to "
-            "1, and masked tokens still change the result."
-        ),
-    ),
-    "padding": Mistake(
-        title=N_("No padding mask"),
-        code="scores  # the padding mask is not applied",
-        explanation=N_(
-            "Queries attend to padding. So the result for a sentence depends on the longest sentence of its batch."
-        ),
-    ),
-    "queries": Mistake(
-        title=N_("Mask on queries instead of keys"),
-        code="mask[:, None, :, None]  # instead of mask[:, None, None, :]",
-        explanation=N_(
-            "The rows of padding are masked, although nothing reads them. The columns of padding are not masked, so "
-            "all queries attend to them."
-        ),
-    ),
-}
+MISTAKES = {name: EXPLANATIONS[f"mistake-{name}"] for name in BUGS}  # with the wrong line
 
 
 def bug_lab(sentence: PaddedSentence) -> None:
     """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
     names = analysis_of(bugs_of, sentence.key, sentence.side)
-    name = choose(t("Mistake"), {bug: t(MISTAKES[bug].title) for bug in names}, key="bug", default="fill")
+    name = choose(t("Mistake"), {bug: t(MISTAKES[bug].label) for bug in names}, key="bug", default="fill")
     code, meaning = st.columns([1, 1.2], vertical_alignment="center")
     code.code(MISTAKES[name].code, language="python")
-    meaning.markdown(t(MISTAKES[name].explanation))
+    meaning.markdown(t(MISTAKES[name].text))
     draw_maps(sentence, name)
     show_results(sentence, name)
     table = st.expander(
@@ -105,7 +51,7 @@ def bug_lab(sentence: PaddedSentence) -> None:
 def draw_maps(sentence: PaddedSentence, name: str) -> None:
     """Draw the map of one head with the correct mask and with the mistake."""
     kind, layer, head = pick_head_of_sentence(sentence, key="set_bug_head")
-    titles = {CORRECT: t("Correct mask"), name: t(MISTAKES[name].title)}
+    titles = {CORRECT: t("Correct mask"), name: t(MISTAKES[name].label)}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
         report = report_of(sentence, bug)
         batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
@@ -155,7 +101,7 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
     correct, wrong = (report_of(sentence, bug) for bug in (CORRECT, name))
     if not correct.texts:
         return
-    config = loading.config_of(sentence.key)
+    config = models.config_of(sentence.key)
     about = [t("Differences from the correct result are marked.")]
     if "decoder" in config.model.kinds:
         about.append(
@@ -164,11 +110,11 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
                 "here than in training."
             )
         )
-    section(t(RESULTS[config.task][1]), sentences(about))
+    section(about_task(config.task, "mistaken"), sentences(about))
     st.html(
         compared(
             *(
-                [(text, before), (t(MISTAKES[name].title), after)]
+                [(text, before), (t(MISTAKES[name].label), after)]
                 for text, before, after in zip(sentence.sentences, correct.texts, wrong.texts, strict=True)
             ),
             languages=[tag(config.tokenizer.target_language)],
@@ -178,13 +124,13 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
 
 def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     """Show what every mistake leaks and changes, as a table."""
-    config = loading.config_of(sentence.key)
-    titles = {CORRECT: t("correct masks")} | {name: t(MISTAKES[name].title) for name in names}
+    config = models.config_of(sentence.key)
+    titles = {CORRECT: t("correct masks")} | {name: t(MISTAKES[name].label) for name in names}
     reports = {name: report_of(sentence, name) for name in titles}
     correct, predicted = reports[CORRECT], getattr(config, "predicts", True)
     st.markdown(sentences(meanings_of_columns(correct, predicted=predicted)))
     unit = t("nats") if predicted else None
-    result = t(RESULTS[config.task][0])
+    result = about_task(config.task, "result")
     st.dataframe(
         pd.DataFrame([table_row(titles[name], report, sentence.row, result) for name, report in reports.items()]),
         hide_index=True,

@@ -22,7 +22,7 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map, mask_map, score_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading
+from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
@@ -32,10 +32,9 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import lang_attribute
-from viz_app.widgets.search_picker import note_greedy_search
-from viz_app.widgets.text_field import separator_in
+from viz_app.widgets.run_form import note_greedy_search, separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
 __all__ = [
@@ -134,7 +133,7 @@ def require_sentence(key: CheckpointKey) -> PaddedSentence:
     Raises:
         PageEnded: there are fewer than two sentences.
     """
-    config = loading.config_of(key)
+    config = models.config_of(key)
     sentences, row_column = ask_for_sentences(config)
     if len(sentences) < 2:
         end_page(t("Type at least two sentences: one sentence needs no padding."))
@@ -173,7 +172,7 @@ def title_of(title: str, batch: PaddedBatch) -> str:
 
 def pick_head_of_sentence(sentence: PaddedSentence, *, key: str = "") -> tuple[str, int, int]:
     """Choose a kind of attention, a layer and a head; both tabs keep the same choice, in a row with this key."""
-    columns, sizes = picker_columns("kind", "head", key=key), heads_per_kind(loading.config_of(sentence.key))
+    columns, sizes = picker_columns("kind", "head", key=key), heads_per_kind(models.config_of(sentence.key))
     return pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
 
 
@@ -202,14 +201,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
         sentence.allowed[kind][layer],
         t("layer {layer}, head {head}", layer=layer + 1, head=head + 1),
     )
-    explanation(
-        t("How it is computed"),
-        t(
-            "The mask sets the scores of masked keys to minus infinity. e to the power of minus infinity is 0. So the "
-            "softmax gives these keys a weight of exactly 0, and the other weights still sum to 1."
-        ),
-        r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\qquad M_{ij}\in\{0,-\infty\}",
-    )
+    explain("masks")
 
 
 def draw_masks(sentence: PaddedSentence, layer: int) -> None:
@@ -267,7 +259,7 @@ def masks_of_sentence(sentence: PaddedSentence, layer: int) -> list[MaskPicture]
 
 def show_batch(sentence: PaddedSentence) -> None:
     """Show all sentences of the batch with the ids of their tokens."""
-    batch, texts = sentence.batch, loading.config_of(sentence.key).tokenizer
+    batch, texts = sentence.batch, models.config_of(sentence.key).tokenizer
     about = [t("The id of each token is below it. Padding is grey.")]
     source = (t("source"), batch.source, batch.source_ids, batch.source_real, texts.source_language)
     read = (t("read by the decoder"), batch.read, batch.read_ids, batch.read_real, texts.target_language)

@@ -9,17 +9,18 @@ import streamlit as st
 from model.analysis.positions import wavelengths
 from model.analysis.statistics import cosine_similarity
 from model.checkpoints.checkpoint import CheckpointError
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t
 from viz_app.figures import lines, vectors
 from viz_app.figures.style import FloatArray
-from viz_app.services import analyses, loading
+from viz_app.services import analyses, models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explain, introduce, section
 
 __all__ = ["Encoding", "position_matrix", "position_waves", "require_encoding"]
 
@@ -27,53 +28,6 @@ BASES = (10, 100, 1_000, 10_000, 100_000)
 USUAL_BASE = 10_000
 WIDTHS = range(16, 513, 16)
 MIN_POSITIONS = 8  # fewer positions show no pattern
-INTRODUCTIONS = {
-    "sinusoidal": N_(
-        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
-        "embedding before the first layer. This model uses **sinusoids**: nothing is learned. Each pair of dimensions "
-        "is the sine and the cosine of one wave."
-    ),
-    "rotary": N_(
-        "Attention itself ignores the order of the words. This model uses **rotary positions**: nothing is added to "
-        "its tokens. Each layer rotates every pair of numbers of a query and of a key, like the hand of a clock. The "
-        "angle grows with the position. So the score depends on the words and on the distance between them."
-    ),
-    "learned": N_(
-        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
-        "embedding before the first layer. This model **learned** a vector for each of its {max_length} positions. It "
-        "has no vectors for later positions."
-    ),
-    "table": N_(
-        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
-        "embedding before the first layer. This model has a **table** with a vector for each of its {max_length} "
-        "positions. Its vectors are not the usual sinusoids."
-    ),
-}
-NO_FORMULA = {
-    "learned": N_("A learned table has no formula and no wavelengths. The page shows what training produced."),
-    "table": N_("The page knows no formula of this table. It shows the numbers that the checkpoint uses."),
-}
-FORMULAS = {  # kind → explanation, formula
-    "sinusoidal": (
-        N_(
-            "Even dimensions are sines, odd dimensions are cosines. Along the dimensions, the wavelength grows from 2π "
-            "to 2π · base (Vaswani et al. 2017, section 3.5)."
-        ),
-        r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
-        r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
-    ),
-    "rotary": (
-        N_(
-            "Each pair of numbers of a query or key at position p is rotated by the angle a, which is p times the rate "
-            "of the pair (Su et al. 2021, section 3.2.2). The matrix shows sin a and cos a. Sinusoids have the same "
-            "rates and so the same numbers. But here queries and keys are multiplied by them, and nothing is added to "
-            "the tokens."
-        ),
-        r"\begin{pmatrix}q'_{2i}\\ q'_{2i+1}\end{pmatrix}="
-        r"\begin{pmatrix}\cos a&-\sin a\\ \sin a&\cos a\end{pmatrix}"
-        r"\begin{pmatrix}q_{2i}\\ q_{2i+1}\end{pmatrix}\qquad a=\frac{p}{base^{2i/d_k}}",
-    ),
-}
 ROWS = {  # kind → caption
     "rotary": N_(
         "Each row holds the sine and the cosine of every pair's angle at one position. Red is positive, blue is "
@@ -109,7 +63,7 @@ def require_encoding(key: CheckpointKey) -> Encoding:
     Raises:
         PageEnded: the checkpoint has no table.
     """
-    kind = loading.config_of(key).model.positional
+    kind = models.config_of(key).model.positional
     try:
         own = analyses.position_table(key)
     except CheckpointError:
@@ -122,7 +76,7 @@ def require_encoding(key: CheckpointKey) -> Encoding:
                 name=plain(key.name),
             )
         )
-    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=len(own)))
+    introduce(f"positions-{kind}", max_length=len(own))
     return ask_for_encoding(own, kind)
 
 
@@ -139,7 +93,7 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
     if not has_formula(kind):
         dimensions.metric(name, d_model)
-        wavelengths.caption(t(NO_FORMULA.get(kind, NO_FORMULA["learned"])))
+        wavelengths.caption(t(EXPLANATIONS[f"no-formula-{kind}"].text))
         return Encoding(kind=kind, own=own, table=own[:length], base=USUAL_BASE)
     widths = sorted({*WIDTHS, d_model})
     settle("width", d_model, widths)
@@ -174,9 +128,8 @@ def position_matrix(encoding: Encoding) -> None:
             dimensions=table.shape[1],
         ),
     )
-    if kind in FORMULAS:
-        text, formula = FORMULAS[kind]
-        explanation(t("The formula"), t(text), formula)
+    if encoding.has_formula:
+        explain(f"formula-{kind}")
     left, right = st.columns(2)
     with left:
         draw_dimensions(table)
@@ -209,22 +162,15 @@ def draw_similarity(table: FloatArray) -> None:
         key="similarity",
         alt=t("Heatmap of the cosine similarity between positions"),
     )
-    explanation(
-        t("How to read it"),
-        t(
-            "Near the diagonal, positions are similar. The similarity of sinusoids depends only on the distance, so "
-            "every diagonal has one colour. A learned table can differ. Its rows look like noise at positions that "
-            "were rare in training."
-        ),
-        r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
-    )
+    explain("similarity")
 
 
 def position_waves(encoding: Encoding) -> None:
     """Draw the waves of a sinusoidal or rotary encoding, or say that there are none."""
     if not encoding.has_formula:
-        st.info(t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left."))
-        return
+        end_page(
+            t("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left.")
+        )
     lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
     shown = dict.fromkeys(2 * round(i) for i in np.linspace(0, encoding.table.shape[1] / 2 - 1, 5))
     sines = {

@@ -33,33 +33,23 @@ from viz_app.figures.picture import numbered_axes
 from viz_app.figures.style import FloatArray, marked
 from viz_app.sections.positions.encoding import Encoding
 from viz_app.sections.sentiment import require_review
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_layer
-from viz_app.widgets.headings import explanation, section, verdict
+from viz_app.widgets.headings import explain, introduce, section, verdict
 from viz_app.widgets.marked_text import compared
-from viz_app.widgets.text_field import require_text
+from viz_app.widgets.run_form import require_text
 from viz_app.widgets.text_notes import doubt_note
 
 __all__ = ["NUMBERS", "distance_numbers", "position_relations", "positions_in_sentence", "shuffled"]
 
 REACH = 12  # tokens on each side
-NUMBERS = {
-    "alibi": N_(
-        "Attention itself ignores the order of the words. This model adds nothing to its tokens. Each head lowers its "
-        "scores in proportion to the distance between query and key (**ALiBi**, Press et al. 2022). Nothing is "
-        "learned: each head has a fixed slope."
-    ),
-    "relative": N_(
-        "Attention itself ignores the order of the words. This model adds nothing to its tokens. It **learned a number "
-        "for each distance** and each head, and adds it to the scores (T5, Raffel et al. 2020). Far distances share "
-        "one number."
-    ),
-}
+NUMBERS = ("alibi", "relative")  # kinds of positions that add a number to each score
 
 ADDED = {
     "encoder": N_(
@@ -107,7 +97,7 @@ TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned"), "table": N_(
 
 def distance_scores(key: CheckpointKey) -> None:
     """Draw the part of the scores that depends only on the distance, for a model with rotary positions."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     section(
         t("The part of a score that depends only on the distance"),
         t(
@@ -123,22 +113,13 @@ def distance_scores(key: CheckpointKey) -> None:
         key="distance_scores",
         alt=t("Score by the distance of query and key, a curve for each head of layer {layer}", layer=layer + 1),
     )
-    explanation(
-        t("Where it comes from"),
-        t(
-            "A query is Wx + b and a key is W′y + b′. Each is rotated by its position. Their product is a sum of four "
-            "products. The product of the rotated biases b and b′ does not depend on the words. It depends only on the "
-            "distance (Su et al. 2021, equation 16). The other three products depend on the words and on the distance. "
-            "When training starts, the first head prefers the previous word, and the second head prefers the next word."
-        ),
-        r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
-    )
+    explain("distance-scores")
 
 
 def distance_numbers(key: CheckpointKey) -> None:
     """Draw the numbers that a model adds to its scores: the same in every layer of the encoder or the decoder."""
-    config = loading.config_of(key)
-    st.markdown(t(NUMBERS[config.model.positional]))
+    config = models.config_of(key)
+    introduce(f"positions-{config.model.positional}")
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
             continue
@@ -157,8 +138,8 @@ def distance_numbers(key: CheckpointKey) -> None:
 
 def distance_weights(key: CheckpointKey) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
-    config = loading.config_of(key)
-    reading = results.classification_of(key, Run(text=require_review(config)))
+    config = models.config_of(key)
+    reading = models.classification_of(key, Run(text=require_review(config)))
     section(
         t("How far each head attends in this text"),
         t(
@@ -302,17 +283,15 @@ def describe(measured: Property) -> str:
 
 def positions_in_sentence(key: CheckpointKey, own: FloatArray) -> None:
     """Draw what positions (max_length, D) do in a sentence of a translator, or in a text that a classifier reads."""
-    config = loading.config_of(key)
+    config = models.config_of(key)
     if isinstance(config, ForeignConfig):
-        st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
-        return
+        end_page(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
     if config.task != "translation":
         distance_weights(key)
         checkpoint_choice.link_to_sentiment()
         return
     if config.model.positional == "rotary":
-        st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
-        return
+        end_page(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
     text, _ = texts_of(require_text(config, opening=demonstration_for(config).order))
     doubt_note(key, Run(text=text))
     draw_encoder_input(key, text, own)
@@ -322,7 +301,7 @@ def positions_in_sentence(key: CheckpointKey, own: FloatArray) -> None:
 def draw_encoder_input(key: CheckpointKey, text: str, own: FloatArray) -> None:
     """Draw the embeddings, the encoding, and their sum, which the first layer reads."""
     embeddings, total = analysis_of(encoder_input, key, Run(text=text))
-    tokens = [token.text for token in results.result_of(key, Run(text=text)).source]
+    tokens = [token.text for token in models.result_of(key, Run(text=text)).source]
     encoding = own[: len(tokens)]
     section(
         t("Embedding × √d_model + encoding = input"),
@@ -363,10 +342,10 @@ def compare_orders(key: CheckpointKey, text: str) -> None:
             "decoder). Differences from the first translation are marked."
         ),
     )
-    other = pick_other_order(loading.config_of(key), text)
+    other = pick_other_order(models.config_of(key), text)
     blind = Intervention(positions=False)
     lines = [
-        (label, results.result_of(key, Run(text=words, changes=changes)).text)
+        (label, models.result_of(key, Run(text=words, changes=changes)).text)
         for label, words, changes in (
             (t("first order, with the encoding: {text}", text=text), text, UNTOUCHED),
             (t("first order, without it: {text}", text=text), text, blind),
@@ -374,7 +353,7 @@ def compare_orders(key: CheckpointKey, text: str) -> None:
             (t("other order, without it: {text}", text=other), other, blind),
         )
     ]
-    st.html(compared(lines, languages=results.result_of(key, Run(text=text)).languages[1:]))
+    st.html(compared(lines, languages=models.result_of(key, Run(text=text)).languages[1:]))
     if lines[1][1] == lines[3][1]:
         st.caption(
             t(

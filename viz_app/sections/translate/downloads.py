@@ -15,7 +15,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, in_language, language, t
 from viz_app.export.report import MAX_TOKENS, Changed, report
 from viz_app.server.server_state import GATE
-from viz_app.services import analyses, loading, map_files, results
+from viz_app.services import analyses, map_files, models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices
 from viz_app.widgets.text_notes import length_remedy
@@ -31,7 +31,7 @@ FORMATS = {  # ending of a file of maps → its type, and what it holds
 
 def downloads(key: CheckpointKey, run: Run) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
-    translation, changes = results.result_of(key, run), choices().chosen.get("intervention")
+    translation, changes = models.result_of(key, run), choices().chosen.get("intervention")
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(
             t("One HTML file"),
@@ -90,16 +90,16 @@ def html_page(
     with GATE.inside(), in_language(chosen_language):
         note = ""
         if run.forced:
-            free = results.result_of(key, run.usual)
+            free = models.result_of(key, run.usual)
             note = t("Some words were forced. Without forced words, the model writes “{text}”.", text=free.text)
         return report(
-            results.result_of(key, run),
+            models.result_of(key, run),
             text=text,
             second=second,
             name=key.name,
             made=date.today(),
             note=note,
-            sizes=loading.config_of(key).model,
+            sizes=models.config_of(key).model,
             forced=dict(run.forced),
             changed=changed_run(key, run, intervention),
             choices=in_link,
@@ -108,15 +108,15 @@ def html_page(
 
 def changed_run(key: CheckpointKey, run: Run, intervention: Intervention) -> Changed | None:
     """The run with the changes that this model can have; None without any, and for a model that writes nothing."""
-    before = results.result_of(key, run)
+    before = models.result_of(key, run)
     if not intervention or not before.written or analyses.why_read_only(key):
         return None
-    own = intervention.within(all_heads(loading.loaded(key).model))
+    own = intervention.within(all_heads(models.loaded(key).model))
     if not own:
         return None
     same = tuple(before.as_forced.items())
     return Changed(
         intervention=own,
-        translation=results.result_of(key, replace(run, changes=own)),
-        rescored=results.result_of(key, Run(text=run.text, forced=same, changes=own)),
+        translation=models.result_of(key, replace(run, changes=own)),
+        rescored=models.result_of(key, Run(text=run.text, forced=same, changes=own)),
     )

@@ -12,20 +12,16 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
-from model.inference.result import Result
-from model.inference.run import Run
+from model.inference.run import Result, Run
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
-from viz_app.components.elements.maps import ColourRange, HeadGrid, LargeMap, attention_map, head_grid
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.shared import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.translation import N_, t, worded
-from viz_app.figures.overview import overview_summary, overview_table
-from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.style import bound_of
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.attention_view import (
     AttentionView,
@@ -38,7 +34,7 @@ from viz_app.services.attention_view import (
 )
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, switched
-from viz_app.widgets.charts import numbers
+from viz_app.widgets.charts import draw_heads, draw_map
 from viz_app.widgets.head_picker import (
     Aggregate,
     MapWindow,
@@ -127,7 +123,7 @@ class MapChoice:
 
 def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
-    config, translation = loading.config_of(key), results.result_of(key, run)
+    config, translation = models.config_of(key), models.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
     weighted = switched("norms") and not why_no_value_norms(key)
     with kind_column:
@@ -164,7 +160,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
 
 def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
-    if isinstance(loading.config_of(key).model, RecurrentConfig):
+    if isinstance(models.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
     return worded(analyses.why_no_norms(key))
 
@@ -182,17 +178,17 @@ def all_heads(choice: MapChoice) -> None:
         layers=layers,
         heads=heads,
     )
-    summary = overview_summary(shown.maps)
-    grid = HeadGrid(
-        maps=shown.maps,
-        allowed=shown.allowed,
+    draw_heads(
+        shown.maps,
+        shown.allowed,
         chosen=(choice.layer, choice.head if isinstance(choice.head, int) else None),
-        colours=ColourRange(largest=bound_of(shown.maps) if choice.weighted else 1.0, logarithmic=choice.logarithmic),
+        largest=bound_of(shown.maps) if choice.weighted else 1.0,
+        logarithmic=choice.logarithmic,
+        key="overview",
+        alt=alt,
         title=title,
-        alt=sentences([as_sentence(alt), summary]),
+        on_open=open_head,
     )
-    head_grid(grid, key="overview", on_open=open_head)
-    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
 
 
 def one_head(choice: MapChoice) -> None:
@@ -202,19 +198,17 @@ def one_head(choice: MapChoice) -> None:
     kind = t(KINDS[choice.kind].full_name)
     title = t("{kind}, layer {layer}, {map}", kind=kind, layer=choice.layer + 1, map=chosen.name)
     alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
-    visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
-    summary = map_summary(visible, axes, unit=chosen.unit)
-    large = LargeMap(
-        weights=chosen.weights,
-        allowed=chosen.allowed,
-        axes=axes,
+    draw_map(
+        chosen.weights,
+        axes,
+        chosen.allowed,
+        key="head_map",
+        alt=alt,
         unit=chosen.unit,
-        colours=ColourRange(largest=chosen.largest, logarithmic=choice.logarithmic),
+        largest=chosen.largest,
+        logarithmic=choice.logarithmic,
         title=title,
-        alt=sentences([as_sentence(alt), summary]),
     )
-    attention_map(large, key="head_map")
-    numbers({"": partial(map_table, visible, axes)}, summary=summary, key="head_map", alt=alt)
 
 
 def lines(choice: MapChoice) -> None:
@@ -301,7 +295,7 @@ def display_options(key: CheckpointKey, run: Run) -> None:
     """Draw the row below the pictures."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
         switches(key)
-        when = WHEN_READING if loading.config_of(key).task == "reading" else WHEN_WRITING
+        when = WHEN_READING if models.config_of(key).task == "reading" else WHEN_WRITING
         explanation(
             t("How it is computed"),
             f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
@@ -315,7 +309,7 @@ def switches(key: CheckpointKey) -> None:
     st.toggle(
         t("Merge subwords"),
         key="merge",
-        disabled=loading.config_of(key).tokenizer.kind == "words",
+        disabled=models.config_of(key).tokenizer.kind == "words",
         help=t(
             "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
             "for queries."

@@ -10,22 +10,20 @@ from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
-from model.inference.result import Result
-from model.inference.run import Run
-from model.inference.tokens import Token
+from model.inference.run import Result, Run, Token
 from model.text.pair import texts_of
 from viz_app.components.page_parts import announce
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import switched
 from viz_app.session.page_facts import add_fact
+from viz_app.widgets.forced_words import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.marked_text import rows_of_chips, sentence
-from viz_app.widgets.search_picker import dropped_tokens_warning, forced_words_note
-from viz_app.widgets.text_field import PAIR_CUT
+from viz_app.widgets.run_form import PAIR_CUT
 
 __all__ = ["token_rows", "translation_notes", "written_text"]
 
@@ -53,7 +51,7 @@ MAX_VALUE = 60  # characters of a value
 
 def written_text(key: CheckpointKey, run: Run) -> None:
     """Draw the tokens as chips, and the written text below them."""
-    config, translation = loading.config_of(key), results.result_of(key, run)
+    config, translation = models.config_of(key), models.result_of(key, run)
     if translation.text:
         add_fact(t("Translation") if config.task == "translation" else t("Text"), translation.text)
     shares = source_shares(key, run)
@@ -86,7 +84,7 @@ def source_shares(key: CheckpointKey, run: Run) -> list[float]:
     if not switched("shares") or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
-        given = results.result_of(key, run).prompt_length
+        given = models.result_of(key, run).prompt_length
         shares: list[float] = analysis_of(influence, key, run).given(given)[given:].tolist()
         return shares
     return []
@@ -94,7 +92,7 @@ def source_shares(key: CheckpointKey, run: Run) -> list[float]:
 
 def translation_notes(key: CheckpointKey, run: Run) -> None:
     """Draw all notes that apply."""
-    config, translation = loading.config_of(key), results.result_of(key, run)
+    config, translation = models.config_of(key), models.result_of(key, run)
     # Notes come and go. In a container, they do not move what follows, which the browser would build again.
     with st.container():
         if run.forced:
@@ -102,15 +100,15 @@ def translation_notes(key: CheckpointKey, run: Run) -> None:
         if finding := finding_in_run(translation):
             st.warning(plain(worded(finding)))
         generation_note(config)
-        if (longest := max(map(len, texts_of(run.text)))) > results.MAX_CHARACTERS:
+        if (longest := max(map(len, texts_of(run.text)))) > models.MAX_CHARACTERS:
             st.warning(
                 t(
                     "The text has {n} characters. Only the first {limit} were read.",
                     n=decimal(longest),
-                    limit=decimal(results.MAX_CHARACTERS),
+                    limit=decimal(models.MAX_CHARACTERS),
                 )
             )
-        if left_out := results.left_out_of(key, run.text):
+        if left_out := models.left_out_of(key, run.text):
             parts = plain(joined([f"“{part}”" for part in left_out[:MOST_LEFT_OUT]]))
             st.warning(t("The vocabulary of this model does not have {parts}. This was left out.", parts=parts))
         if translation.dropped:
