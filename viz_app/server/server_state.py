@@ -35,6 +35,7 @@ __all__ = [
     "keep",
     "key_of",
     "known",
+    "once_per_run",
     "read_only",
     "remembered",
     "signature_of",
@@ -314,8 +315,8 @@ MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as larg
 # take 3 s. The limit of `longest_text` is 400 MB. Such a result is kept, because each click needs it again.
 RESULTS_SHARE = min(memory() // 16, 1024 * MEGABYTE)
 RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=GATE.outside)
-# The results of this run of a page that are too large to keep: a page asks for the same one in several places.
-LARGE: ContextVar[dict[Hashable, object] | None] = ContextVar("LARGE", default=None)
+# What only this run of a page keeps, such as results that are too large: it asks for the same one in several places.
+THIS_RUN: ContextVar[dict[Hashable, object] | None] = ContextVar("THIS_RUN", default=None)
 limit_heaps()
 return_memory = throttled(10)(return_freed_memory)
 
@@ -337,17 +338,32 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
                 with waiting(t(message)) if message else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*key[2:]))
 
-            large = LARGE.get()
-            if large and key in large:
-                return cast(Result, large[key])
+            kept = THIS_RUN.get()
+            if kept and key in kept:
+                return cast(Result, kept[key])
             result = RESULTS.get(key, compute)
-            if large is not None and RESULTS.peek(key) is None:
-                large[key] = result
+            if kept is not None and RESULTS.peek(key) is None:
+                kept[key] = result
             return result
 
         return ask
 
     return decorate
+
+
+def once_per_run(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Call a function once in each run of a page. Outside a run of a page, each call is a call."""
+
+    @wraps(function)
+    def ask() -> Result:
+        kept = THIS_RUN.get()
+        if kept is None:
+            return function()
+        if function not in kept:
+            kept[function] = function()
+        return cast(Result, kept[function])
+
+    return ask
 
 
 def known(function: Callable[..., object], *args: object, **kwargs: object) -> object | None:
@@ -426,13 +442,13 @@ def turn() -> Iterator[None]:
         many = t("Many visitors use this server now. Visitors before you: {before}.", before=before)
         place.info(many if before else t("You are next."), icon=":material/hourglass_top:")
 
-    large = LARGE.set({})
+    kept = THIS_RUN.set({})
     try:
         with GATE.inside(show_queue):
             if waited:
                 place.empty()
             yield
     finally:  # a page may end early, and new input may stop it
-        LARGE.reset(large)
+        THIS_RUN.reset(kept)
         return_memory()
         freeze_imports()
