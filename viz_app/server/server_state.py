@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -264,11 +264,12 @@ def read_only(value: Result) -> Result:
     elif kind is dict:
         changed = {name: read_only(part) for name, part in given.items()}
     elif kind in (tuple, list):
-        parts = [read_only(part) for part in given]
+        parts = [part if type(part) in ATOMS else read_only(part) for part in given]
         if any(new is not old for new, old in zip(parts, given, strict=True)):
             changed = kind(parts)
     elif is_dataclass(kind):
-        new_parts = {name: new for name, old in vars(given).items() if (new := read_only(old)) is not old}
+        others = [(name, part) for name, part in vars(given).items() if type(part) not in ATOMS]
+        new_parts = {name: new for name, old in others if (new := read_only(old)) is not old}
         changed = replace(given, **new_parts) if new_parts else value
     return cast(Result, changed)
 
@@ -280,17 +281,18 @@ def size_of(value: object) -> int:
     own = sys.getsizeof(value)
     if kind in ATOMS:
         return own
+    parts: Iterable[object] = ()
     if kind is np.ndarray:
         return own if given.base is None else own + int(given.nbytes)
     if kind is pd.DataFrame:
         return int(given.memory_usage(deep=True).sum()) + 1024
     if kind is dict:
-        return own + sum(size_of(name) + size_of(part) for name, part in given.items())
-    if kind in (tuple, list, frozenset, set):
-        return own + sum(map(size_of, given))
-    if is_dataclass(kind):
-        return own + sys.getsizeof(vars(given)) + sum(map(size_of, vars(given).values()))
-    return own
+        parts = (*given, *given.values())
+    elif kind in (tuple, list, frozenset, set):
+        parts = given
+    elif is_dataclass(kind):
+        parts, own = vars(given).values(), own + sys.getsizeof(vars(given))
+    return own + sum(sys.getsizeof(part) if type(part) in ATOMS else size_of(part) for part in parts)
 
 
 MEGABYTE = 1 << 20
