@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks import corpus, decode, live, memory, train_step
 from model.config.model import ModelConfig
-from tests.conftest import BUNDLED, ROOT, TOY_DATA
+from tests.conftest import BUNDLED, PATIENCE, ROOT, TOY_DATA
 
 SMALL = ModelConfig(
     source_vocab_size=50, target_vocab_size=50, d_model=16, num_heads=2, d_ff=16, tie_embeddings="none", max_length=30
@@ -70,6 +70,6 @@ def test_translations_are_compared_with_ctranslate2_or_its_installation_is_reque
 
 
 def test_the_bare_page_draws_two_pictures() -> None:
-    app = AppTest.from_file(str(ROOT / "benchmarks" / "bare_page.py"), default_timeout=30).run()
+    app = AppTest.from_file(str(ROOT / "benchmarks" / "bare_page.py"), default_timeout=PATIENCE).run()
     assert not app.exception
     assert len(app.get("plotly_chart")) == 2

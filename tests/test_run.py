@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import run
+from tests.conftest import PATIENCE
 
 PINS = {"requirements.txt": "lamp==1.0  # a comment\n", "requirements-dev.txt": "-r requirements.txt\npytest==9.0\n"}
 # Stands in for pip: installs a folder for each pinned package. The file `offline` has it fail before it installs
@@ -159,7 +160,7 @@ def test_two_commands_at_once_make_one_environment(here: Path, monkeypatch: pyte
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, run.__file__, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def test_an_unknown_command_gets_a_sentence_and_makes_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +190,7 @@ def test_the_tool_gets_further_arguments_and_its_exit_code_comes_back(
 def test_a_tool_ends_with_the_command(here: Path, number: signal.Signals, code: int) -> None:
     folder = here / "venv"
     run.prepare(folder, run.APP)
-    slow = "import time\ntry:\n  print('on', flush=True)\n  time.sleep(60)\nfinally: print('off')"
+    slow = "import time\ntry:\n  print('on', flush=True)\n  time.sleep(9999)\nfinally: print('off')"
     (here / "slow.py").write_text(slow)
     # A shell lets what it starts in the background ignore Ctrl-C.
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -206,7 +207,7 @@ def test_a_tool_ends_with_the_command(here: Path, number: signal.Signals, code: 
             os.killpg(started.pid, number)  # as a terminal does: run.py and the tool get it
         else:
             started.send_signal(number)
-        rest = started.communicate(timeout=30)[0]  # returns when the tool has closed its output too
+        rest = started.communicate(timeout=PATIENCE)[0]  # returns when the tool has closed its output too
     assert started.returncode == code
     assert rest == ("off\n" if number == signal.SIGINT else "")
 

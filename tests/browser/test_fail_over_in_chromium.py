@@ -90,8 +90,9 @@ async def lesson(school: School, doomed: str) -> None:
 
     assert [answer.texts for answer in back] == [pages[i] for i in moving]
     assert doomed not in {home(visitor) for visitor in visitors}
-    # On a machine so busy that twenty pages of a process take longer even so, twice as long as they take.
-    assert seconds < max(LIMIT, 2 * opening), f"{seconds:.1f} s; all had opened their page within {opening:.1f} s"
+    # On a slow machine that other work slows down meanwhile, four times what opening took. Without the cookie's other
+    # process nobody would come back at all.
+    assert seconds < max(LIMIT, 4 * opening), f"{seconds:.1f} s; all had opened their page within {opening:.1f} s"
     same = await asyncio.gather(*(visitors[i].type(TEXTS[i]) for i in staying))
     assert [answer.texts for answer in same] == [pages[i] for i in staying]
     assert [visitors[i].session for i in staying] == sessions

@@ -10,6 +10,7 @@ import streamlit as st
 from playwright.sync_api import Browser
 
 from benchmarks.server import streamlit
+from tests.browser.conftest import once_complete
 from viz_app.components.bundle import asset, joined, modules
 
 STYLES = ("streamlit/streamlit.css", "streamlit/streamlit_presenting.css")
@@ -46,10 +47,13 @@ def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> Non
         bridge = page.evaluate_handle(f"(() => {{ {code}; return {{ {', '.join(USED)} }}; }})()")
 
         gone = [f"Plotly's {field}; see `walkable` in bridge.js" for field in page.evaluate(FIELDS, bridge)]
-        page.wait_for_timeout(300)
-        lines = page.evaluate("(bridge) => bridge.hoverLines(document.querySelector('.js-plotly-plot'))", bridge)
-        if lines != ["one", "two"]:
-            gone.append(f"the lines of Plotly's hover text ({lines}); see `hoverLines` in bridge.js")
+
+        def wrong_hover() -> set[str]:
+            lines = page.evaluate("(bridge) => bridge.hoverLines(document.querySelector('.js-plotly-plot'))", bridge)
+            fault = f"the lines of Plotly's hover text ({lines}); see `hoverLines` in bridge.js"
+            return set() if lines == ["one", "two"] else {fault}
+
+        gone += once_complete(wrong_hover)
         own = page.evaluate("({ STREAMLIT, PLOTLY }) => ({ ...STREAMLIT, ...PLOTLY })", bridge)
         gone += [f"{one}; see `{name}` in bridge.js" for name, one in own.items() if not page.locator(one).count()]
         for style in STYLES:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -84,10 +83,8 @@ def test_what_a_template_adds_is_known(chat_model: Checkpoint) -> None:
     ],
 )
 def test_a_harmful_template_ends_in_a_sentence(template: str, message: str, chat_model: Checkpoint) -> None:
-    began = time.monotonic()
     with pytest.raises(ConfigError, match=f"chat template of small cannot be used: .*({message})"):
         frame_of(config_of(template, chat_model), "small")
-    assert time.monotonic() - began < 30  # on a busy machine
 
 
 def test_a_long_chat_stays_in_the_process_that_renders_it(monkeypatch: pytest.MonkeyPatch) -> None:

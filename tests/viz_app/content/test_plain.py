@@ -95,7 +95,7 @@ def test_the_headings_of_a_card_are_below_those_of_the_page() -> None:
 def test_a_card_takes_time_in_proportion_to_its_length(hostile: str) -> None:
     began = time.process_time()
     card(hostile)
-    assert time.process_time() - began < 1  # about 0.1 s; a quadratic pattern takes a minute
+    assert time.process_time() - began < 5  # about 0.1 s; a quadratic pattern takes a minute
 
 
 def test_only_the_start_of_a_long_card_is_read(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def page_that_computes() -> None:
         pass
     st.session_state["quick"] = list(sent)
     with st.container(), waiting("Slow …"):
-        shown.wait(10)
+        shown.wait(600)
     st.session_state["slow"] = list(sent)
     context._enqueue = send
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.conftest import PATIENCE
 from tests.viz_app.server.test_gate import until
 from viz_app.server.jobs import Job, Jobs, Lane, Owner, Report, StoppedError
 from viz_app.server.presence import Visitor
@@ -88,7 +89,7 @@ def page_that_starts_it() -> None:
 
 
 def opened(page: Callable[[], None]) -> AppTest:
-    return AppTest.from_function(page, default_timeout=60)
+    return AppTest.from_function(page, default_timeout=PATIENCE)
 
 
 def labels(app: AppTest) -> list[str]:
