@@ -86,36 +86,49 @@ export function readConfig(json) {
 }
 
 /**
- * Open a checkpoint from the contents of its files.
- * @param {CheckpointFiles} files @returns {Checkpoint | ClassifierCheckpoint}
+ * Find out what a checkpoint is, from its files. The numbers of its model come with `checkpoint.weights.read()`.
+ * @param {CheckpointFiles} files @returns {Promise<Checkpoint | ClassifierCheckpoint>}
  */
-export function readCheckpoint(files) {
+export async function openCheckpoint({ texts, weights: blobs }) {
   const {
     task, model: config, tokenizer: { kind, source_language, target_language }, figures,
-  } = readConfig(files.config);
+  } = readConfig(texts["config.json"]);
   require(kind === "bpe", "tokenizer-unsupported", N_(
     "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
     + "with subwords."
   ));
-  const tokenizer = new BytePairTokenizer(files.tokenizer);
+  const tokenizer = new BytePairTokenizer(texts["tokenizer.json"]);
   for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
     require(
       config[name] === tokenizer.size, "config-damaged",
       N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."),
       { found: tokenizer.size, name, size: config[name] },
     );
-  const weights = new Weights(files.weights), model = modelOf(task, config, weights), { notFinite } = weights;
+  const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
+  const model = modelOf(task, config, weights), { notFinite } = weights;
   return /** @type {any} */ ({
-    task, config, model, tokenizer, figures, notFinite, languages: [source_language, target_language],
+    task, config, model, tokenizer, figures, notFinite, weights, languages: [source_language, target_language],
   });
 }
 
 /**
- * Make a model from a file. Every tensor of the file must belong to it.
- * @param {Sizes} config @param {ArrayBuffer} buffer
+ * Open a checkpoint, and read its numbers.
+ * @param {CheckpointFiles} files @param {(progress: { bytes: number, total: number }) => void} [report]
  */
-export function readModel(task, config, buffer) {
-  return modelOf(task, config, new Weights(buffer));
+export async function readCheckpoint(files, report) {
+  const checkpoint = await openCheckpoint(files);
+  await checkpoint.weights.read(report);
+  return checkpoint;
+}
+
+/**
+ * Make a model from a file. Every tensor of the file must belong to it.
+ * @param {Sizes} config @param {Blob} file
+ */
+export async function readModel(task, config, file) {
+  const weights = await Weights.open({ file }), model = modelOf(task, config, weights);
+  await weights.read();
+  return model;
 }
 
 /** @param {Sizes} config @param {Weights} weights */

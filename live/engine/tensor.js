@@ -17,41 +17,10 @@ export function mapped({ data, shape }, change) {
 
 /** x Wᵀ + b for each row: (…, I) → (…, O). @param {Tensor} x @param {Linear} layer */
 export function linear(x, { weight, bias }) {
-  const [outputs, inputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]);
-  const whole = outputs - (outputs % 8);
-  for (let from = 0, to = 0; from < x.data.length; from += inputs, to += outputs) {
-    for (let o = 0; o < whole; o += 8) eightProducts(weight.data, o * inputs, x.data, from, inputs, y.data, to + o);
-    for (let o = whole; o < outputs; o++) y.data[to + o] = dot(weight.data, o * inputs, x.data, from, inputs);
-    if (bias) for (let o = 0; o < outputs; o++) y.data[to + o] += bias[o];
-  }
+  const [outputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]), { data } = y;
+  weight.multiply(x.data, data);
+  if (bias) for (let to = 0; to < data.length; to += outputs) for (let o = 0; o < outputs; o++) data[to + o] += bias[o];
   return y;
-}
-
-/**
- * The products of eight rows of a matrix with one vector: most of the time of a translation. Eight sums that do not
- * wait for each other keep the processor busy, and each number of the vector is read only once.
- */
-function eightProducts(w, at, x, from, length, y, to) {
-  let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
-  for (let i = from, j = at; i < from + length; i++, j++) {
-    const v = x[i];
-    a += w[j] * v;
-    b += w[j + length] * v;
-    c += w[j + 2 * length] * v;
-    d += w[j + 3 * length] * v;
-    e += w[j + 4 * length] * v;
-    f += w[j + 5 * length] * v;
-    g += w[j + 6 * length] * v;
-    h += w[j + 7 * length] * v;
-  }
-  y[to] = a;
-  y[to + 1] = b;
-  y[to + 2] = c;
-  y[to + 3] = d;
-  y[to + 4] = e;
-  y[to + 5] = f;
-  y[to + 6] = g;
-  y[to + 7] = h;
 }
 
 /** The product of a[i] … a[i + length - 1] and b[j] …. */

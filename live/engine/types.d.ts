@@ -2,8 +2,9 @@
 
 /** Numbers row by row: the last axis is contiguous. */
 interface Tensor { data: Float32Array; shape: number[] }
+type Matrix = import("./matrix.js").Matrix;
 /** The weight is (outputs, inputs), as in PyTorch. */
-interface Linear { weight: Tensor; bias: Float32Array | null }
+interface Linear { weight: Matrix; bias: Float32Array | null }
 interface Norm { weight: Float32Array; bias: Float32Array }
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
@@ -38,10 +39,12 @@ interface Translator {
 }
 
 type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
-interface CheckpointFiles { weights: ArrayBuffer; config: string; tokenizer: string }
+/** Files by their names, such as "config.json" and "model.safetensors". */
+interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
 interface AnyCheckpoint<Task, Model> {
   task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;
   notFinite: string[]; // the tensors with numbers that are not finite
+  weights: Weights;
 }
 type Checkpoint = AnyCheckpoint<"translation", Translator>;
 type ClassifierCheckpoint = AnyCheckpoint<"classification", import("./network/classifier.js").Classifier>;

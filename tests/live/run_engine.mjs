@@ -5,7 +5,7 @@ import { readAddress, readChanges, readForced, writeAddress } from "../../live/a
 import { SHARED } from "../../live/app/shared.js";
 import shared from "../../live/shared.json" with { type: "json" };
 import { shuffled } from "../../live/pages/positions.js";
-import { readCheckpoint, readConfig, readModel } from "../../live/engine/checkpoint.js";
+import { readConfig, readModel } from "../../live/engine/checkpoint.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { greedy } from "../../live/engine/decoding/greedy.js";
 import { finish } from "../../live/engine/decoding/search.js";
@@ -80,13 +80,11 @@ function written(_key, value) {
 
 const { folder, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (name) => readFileSync(`${folder}/${name}`);
-const { buffer, byteOffset, byteLength } = read("model.safetensors");
-const weights = /** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength));
-const engine = new LocalEngine(), { task, model: config } = readConfig(read("config.json").toString());
-if (task === "classification") classifier = { config, model: readModel(task, config, weights) };
-else engine.checkpoint = readCheckpoint({
-  weights, config: read("config.json").toString(), tokenizer: read("tokenizer.json").toString(),
-});
+const file = new Blob([read("model.safetensors")]), engine = new LocalEngine();
+const texts = Object.fromEntries(["config.json", "tokenizer.json"].map((name) => [name, `${read(name)}`]));
+const { task, model: config } = readConfig(texts["config.json"]);
+if (task === "classification") classifier = { config, model: await readModel(task, config, file) };
+else await engine.open({ texts, weights: { "model.safetensors": file } });
 const results = [];
 for (const { job, ...options } of jobs) results.push(await JOBS[job](engine, options));
 process.stdout.write(JSON.stringify(results, written));

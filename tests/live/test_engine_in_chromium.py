@@ -22,8 +22,10 @@ SCRIPT = """async ({ checkpoint, text, changes, inWorker }) => {
     const [config, tokenizer] = [await file("config.json"), await file("tokenizer.json")];
     const engine = inWorker ? startEngine("/live/engine/worker.js") : new LocalEngine();
     const texts = [], maps = {};
-    const weights = await (await file("model.safetensors")).arrayBuffer();
-    await engine.open({ weights, config: await config.text(), tokenizer: await tokenizer.text() });
+    await engine.open({
+        texts: { "config.json": await config.text(), "tokenizer.json": await tokenizer.text() },
+        weights: { "model.safetensors": await (await file("model.safetensors")).blob() },
+    });
     const report = (step) => texts.push(step.text);
     const translation = await engine.translate(text, { changes }, { report });
     for (const [kind, { data }] of Object.entries(translation.maps)) maps[kind] = [...data];

@@ -34,7 +34,7 @@ export class Classifier {
     const { d_model, vocab_size, labels, pooling } = config;
     this.config = config;
     this.padId = padId;
-    this.encoder = new Encoder(weights, config, weights.take("encoder.embedding.tokens.weight", vocab_size, d_model));
+    this.encoder = new Encoder(weights, config, weights.matrix("encoder.embedding.tokens.weight", vocab_size, d_model));
     this.pooling = pooling === "attention" ? new AttentionPooling(weights, config) : new MeanPooling();
     this.outputProjection = weights.linear("output_projection", labels.length, d_model);
   }

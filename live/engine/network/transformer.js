@@ -1,5 +1,5 @@
 // The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017). Token ids in, logits out.
-import { layerNorm, linear, mapped, tensor } from "../tensor.js";
+import { layerNorm, linear, mapped } from "../tensor.js";
 import { DecoderCache } from "./cache.js";
 import { DecoderLayer, EncoderLayer } from "./layers.js";
 import { decoderMask, paddingMask } from "./masks.js";
@@ -7,16 +7,16 @@ import { PositionalEncoding, sinusoidalTable } from "./positional.js";
 
 /**
  * The rows of a matrix (V, D) that belong to token ids, times √D: (T, D).
- * @param {number[]} ids @param {Tensor} tokens
+ * @param {number[]} ids @param {Matrix} tokens
  */
-export function tokenVectors(ids, { data, shape: [, D] }) {
-  const scale = Math.sqrt(D);
-  return mapped(tensor([ids.length, D]), (_, i) => data[ids[Math.floor(i / D)] * D + (i % D)] * scale);
+export function tokenVectors(ids, tokens) {
+  const scale = Math.sqrt(tokens.shape[1]);
+  return mapped(tokens.rows(ids), (value) => value * scale);
 }
 
 /** Token vector × √d_model + position ("Attention Is All You Need", sections 3.4 and 3.5). */
 export class Embedding {
-  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Tensor} tokens (V, D) */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Matrix} tokens (V, D) */
   constructor(weights, name, { positional, max_length, d_model }, tokens) {
     const learned = positional === "learned", stored = `${name}.positions.embedding`;
     const table = learned ? weights.take(stored, max_length, d_model) : sinusoidalTable(max_length, d_model);
@@ -34,7 +34,7 @@ export class Embedding {
 
 /** A stack of layers with its embedding, and with a norm at its end if the norms come first. */
 class LayerStack {
-  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Tensor} tokens */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Matrix} tokens */
   constructor(weights, name, config, tokens) {
     this.name = name;
     this.embedding = new Embedding(weights, `${name}.embedding`, config, tokens);
@@ -49,7 +49,7 @@ class LayerStack {
 
 /** Reads the source. */
 export class Encoder extends LayerStack {
-  /** @param {Weights} weights @param {Sizes} config @param {Tensor} tokens */
+  /** @param {Weights} weights @param {Sizes} config @param {Matrix} tokens */
   constructor(weights, config, tokens) {
     super(weights, "encoder", config, tokens);
     this.layers = Array.from({ length: config.num_encoder_layers }, (_, i) => new EncoderLayer(
@@ -67,7 +67,7 @@ export class Encoder extends LayerStack {
 
 /** Writes the target and attends to the encoder's memory. */
 export class Decoder extends LayerStack {
-  /** @param {Weights} weights @param {Sizes} config @param {Tensor} tokens */
+  /** @param {Weights} weights @param {Sizes} config @param {Matrix} tokens */
   constructor(weights, config, tokens) {
     super(weights, "decoder", config, tokens);
     this.layers = Array.from({ length: config.num_decoder_layers }, (_, i) => new DecoderLayer(
@@ -94,16 +94,16 @@ export class Transformer {
   /** @param {Weights} weights @param {Sizes} config */
   constructor(weights, config, padId) {
     const { d_model, source_vocab_size, target_vocab_size, tie_embeddings: tied } = config;
-    const source = weights.take("encoder.embedding.tokens.weight", source_vocab_size, d_model);
+    const source = weights.matrix("encoder.embedding.tokens.weight", source_vocab_size, d_model);
     const target = tied === "all"
       ? source
-      : weights.take("decoder.embedding.tokens.weight", target_vocab_size, d_model);
+      : weights.matrix("decoder.embedding.tokens.weight", target_vocab_size, d_model);
     this.config = config;
     this.padId = padId;
     this.encoder = new Encoder(weights, config, source);
     this.decoder = new Decoder(weights, config, target);
     this.outputProjection = {
-      weight: tied === "none" ? weights.take("output_projection.weight", target_vocab_size, d_model) : target,
+      weight: tied === "none" ? weights.matrix("output_projection.weight", target_vocab_size, d_model) : target,
       bias: null,
     };
   }
