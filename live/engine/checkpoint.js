@@ -4,7 +4,7 @@ import { Classifier } from "./network/classifier.js";
 import { makeTranslator } from "./network/translators.js";
 import { Weights } from "./safetensors.js";
 import { BytePairTokenizer } from "./text/byte_pair.js";
-import { PAD_ID } from "./text/vocab.js";
+import { BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} */
@@ -86,13 +86,27 @@ export function readConfig(json) {
 }
 
 /**
+ * What a checkpoint is, from its texts alone: nothing is read from its weights.
+ * @param {Record<string, string>} texts By their names: "config.json", and the files of settings beside it.
+ * @returns {Description}
+ */
+export function describe(texts) {
+  const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
+    texts["config.json"]
+  );
+  return {
+    family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
+    specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },
+  };
+}
+
+/**
  * Find out what a checkpoint is, from its files. The numbers of its model come with `checkpoint.weights.read()`.
  * @param {CheckpointFiles} files @returns {Promise<Checkpoint | ClassifierCheckpoint>}
  */
 export async function openCheckpoint({ texts, weights: blobs }) {
-  const {
-    task, model: config, tokenizer: { kind, source_language, target_language }, figures,
-  } = readConfig(texts["config.json"]);
+  const description = describe(texts), { task, config, languages, figures } = description;
+  const { tokenizer: { kind } } = readConfig(texts["config.json"]);
   require(kind === "bpe", "tokenizer-unsupported", N_(
     "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
     + "with subwords."
@@ -105,10 +119,8 @@ export async function openCheckpoint({ texts, weights: blobs }) {
       { found: tokenizer.size, name, size: config[name] },
     );
   const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
-  const model = modelOf(task, config, weights), { notFinite } = weights;
-  return /** @type {any} */ ({
-    task, config, model, tokenizer, figures, notFinite, weights, languages: [source_language, target_language],
-  });
+  const model = modelOf(description, weights), { notFinite } = weights;
+  return /** @type {any} */ ({ task, config, model, tokenizer, figures, notFinite, weights, languages });
 }
 
 /**
@@ -122,20 +134,14 @@ export async function readCheckpoint(files, report) {
 }
 
 /**
- * Make a model from a file. Every tensor of the file must belong to it.
- * @param {Sizes} config @param {Blob} file
+ * Make a model. Its numbers come with `weights.read()`.
+ * @param {Pick<Description, "task" | "config">} description @param {Weights} weights
+ * @returns {Model}
  */
-export async function readModel(task, config, file) {
-  const weights = await Weights.open({ file }), model = modelOf(task, config, weights);
-  await weights.read();
-  return model;
-}
-
-/** @param {Sizes} config @param {Weights} weights */
-function modelOf(task, config, weights) {
+export function modelOf({ task, config }, weights) {
   const model = task === "translation"
     ? makeTranslator(weights, config, PAD_ID)
     : new Classifier(weights, config, PAD_ID);
   weights.requireAllTaken();
-  return model;
+  return /** @type {any} */ (model);
 }

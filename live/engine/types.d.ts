@@ -38,6 +38,36 @@ interface Translator {
   decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
 }
 
+/**
+ * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
+ * maps and no logits.
+ */
+type Task = "translation" | "continuation" | "filling" | "classification" | "reading";
+/** The tokens with which a text starts and ends, that must never be written, and that must be the first and the last. */
+interface Specials { start: number; ends: number[]; banned: number[]; first?: number; last?: number; pad?: number }
+/** What a checkpoint is, from its texts alone; see `describe`. */
+interface Description {
+  family: string; // "headlight", or the `model_type` of config.json
+  task: Task; config: Sizes; figures: Record<string, number>; specials: Specials;
+  languages?: [string, string]; // of a translator, where they are known
+  segments: number; // how many parts of a text the model can tell apart: 2 for a pair, 0 or 1 for none
+}
+/** `segments`: the part of each token, from 0. `mask`: 1 for a token, 0 for padding; without it, the padding of ours. */
+interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
+/** A model of any family. It has the methods of its task. T tokens are read, S of them by an encoder. */
+interface Model {
+  config: Sizes;
+  startCache(): DecoderCache | RecurrentCache;
+  /** Read a text: all tasks but "continuation". */
+  encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
+  /** Logits (T, V) of a translation for the token after each of T tokens. A cache has the tokens before these. */
+  decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
+  /** Logits (T, V) of a continuation; logits (1, C) of a class. */
+  forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
+  /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
+  logits(states: Tensor, trace: Visitor): Tensor;
+}
+
 type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
 /** Files by their names, such as "config.json" and "model.safetensors". */
 interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
