@@ -1,6 +1,9 @@
 // A checkpoint is a folder with `model.safetensors`, `config.json` and `tokenizer.json`. It contains no code.
 import { readSizes } from "./config/model.js";
 import { N_, require } from "./errors.js";
+import { describeForeign, layoutOf } from "./foreign/architecture.js";
+import { ForeignWeights } from "./foreign/blocks.js";
+import { settingsOf } from "./foreign/sizes.js";
 import { makeModel } from "./network/translators.js";
 import { Weights } from "./safetensors.js";
 import { BytePairTokenizer } from "./text/byte_pair.js";
@@ -38,6 +41,7 @@ export function readConfig(json) {
  * @returns {Description}
  */
 export function describe(texts) {
+  if (!("format" in settingsOf(texts["config.json"]))) return describeForeign(texts);
   const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
     texts["config.json"]
   );
@@ -82,10 +86,13 @@ export async function readCheckpoint(files, report) {
 
 /**
  * Make a model. Its numbers come with `weights.read()`.
- * @param {Pick<Description, "config">} description @param {Weights} weights
+ * @param {Description} description @param {Weights} weights
  * @returns {Model}
  */
-export function modelOf({ config }, weights) {
+export function modelOf(description, weights) {
+  const { family, config } = description;
+  if (family !== "headlight") // a text has no padding, whatever its ids, and a file may have more tensors
+    return makeModel(new ForeignWeights(weights, layoutOf(description), config), config, -1);
   const model = makeModel(weights, config, PAD_ID);
   weights.requireAllTaken();
   return /** @type {any} */ (model);

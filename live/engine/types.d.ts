@@ -53,6 +53,15 @@ interface Sizes {
   stored_positions?: number; // rows of the file
   readout: ReadoutStep[];
 }
+/** The values of a file of settings. */
+type Values = Record<string, any>;
+/** How the tensors of a family are stored: a prefix of all names, the names of the parts, and how q, k and v are joined. */
+interface Layout { root: string; names: any; stacks?: boolean; joined?: string }
+/** A family of `transformers`: the task of its base, the usual ε of its norms, and how config.json becomes a description. */
+interface Family extends Layout {
+  task: "translation" | "continuation" | "reading"; eps?: number;
+  block(values: Values, sizes: any, given: { task: Task; labels?: string[] }): Values;
+}
 type KeyValue = import("./network/cache.js").KeyValue;
 type DecoderCache = import("./network/cache.js").DecoderCache;
 type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
