@@ -73,7 +73,7 @@ export class Matrix {
         vectors.set(x.subarray(from, from + inputs), r * width);
         vectors.fill(0, r * width + inputs, (r + 1) * width);
       }
-      if (kernel) kernel[this.half ? "half" : "single"](byteOffset, 0, products.byteOffset, width, height, rows);
+      if (kernel) kernel.products[this.half ? "h" : "s"](byteOffset, 0, products.byteOffset, width, height, rows);
       else plainProducts(this, vectors, products, rows);
       for (let r = 0; r < rows; r++, to += outputs) y.set(products.subarray(r * height, r * height + outputs), to);
     }

@@ -252,7 +252,8 @@ export class Weights {
   async read(report) {
     try {
       new MatrixMemory(this.matrices);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
       throw new EngineError("weights-memory", N_("This device has no room for {size} MB. Choose a smaller model."), {
         size: Math.ceil(this.bytes / 2 ** 20),
       });
