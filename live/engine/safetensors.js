@@ -6,14 +6,16 @@ import { sizeOf, tensor } from "./tensor.js";
 
 const MAX_MB = 2048; // of all files of a model
 const MAX_HEADER = 8 << 20; // bytes of all headers
-const SLICE = 8 << 20; // bytes that are read together
+const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that are converted together
 const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
 const UNREADABLE = N_("The weights could not be read. Their files may have changed. Choose them again.");
 
 /**
- * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers.
+ * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers. `fill` gets some rows of the
+ * tensor, from row `first`.
  * @typedef {{ blob: Blob, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
- * @typedef {{ target: Matrix | { data: Float32Array, width: number, half: false }, outputs: number } & Part} Place
+ * @typedef {{ half: boolean, fill: (stored: Numbers, first: number, length: number) => void }} Place
+ * @typedef {import("./matrix.js").Numbers} Numbers
  */
 /**
  * The part of a stored matrix that a model needs, if it is not the whole: `transposed`, if the file has (inputs,
@@ -107,23 +109,11 @@ function filesOf(blobs, index) {
   });
 }
 
-/** Copy rows of a stored matrix, from row `first`, to a place. @param {Place} place @param {number} width Of a row. */
-function copyRows({ target: { data, width: room }, outputs, rows, transposed }, numbers, first, width) {
-  const count = numbers.length / width;
-  if (!rows && !transposed && room === width) return data.set(numbers, first * width);
-  for (let o = 0; o < outputs; o++) {
-    const row = rows ? rows(o) : o, at = row - first;
-    if (transposed) for (let i = 0; i < count; i++) data[o * room + first + i] = numbers[i * width + row];
-    else if (at >= 0 && at < count) data.set(numbers.subarray(at * width, (at + 1) * width), o * room);
-  }
-}
-
-/** How many numbers are not finite: their exponents have only ones. */
-function notFiniteIn(numbers) {
+/** How many numbers are not finite: their exponents have only ones. @param {Uint16Array} bits */
+function notFiniteIn(bits, type) {
+  const ones = type === "F16" ? 0x7c00 : 0x7f80, step = type === "F32" ? 2 : 1; // the exponent is in the upper half
   let broken = 0;
-  if (numbers instanceof Uint16Array)
-    for (let i = 0; i < numbers.length; i++) broken += +((numbers[i] & 0x7f80) === 0x7f80);
-  else for (let i = 0; i < numbers.length; i++) broken += +(numbers[i] - numbers[i] !== 0);
+  for (let i = step - 1; i < bits.length; i += step) if ((bits[i] & ones) === ones) broken++;
   return broken;
 }
 
@@ -206,7 +196,13 @@ export class Weights {
   part(name, shape, { rows, stored = shape[0] } = {}) {
     const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
     this.vectors += found.data.byteLength;
-    entry.places.push({ target: { data: found.data, width: sizeOf(others), half: false }, outputs, rows });
+    entry.places.push({ half: false, fill: (numbers, first, length) => {
+      if (!rows) return found.data.set(numbers, first * length);
+      for (let o = 0; o < outputs; o++) {
+        const from = (rows(o) - first) * length;
+        if (from >= 0) found.data.set(numbers.subarray(from, from + length), o * length); // empty after the slice
+      }
+    } });
     return found;
   }
 
@@ -214,10 +210,11 @@ export class Weights {
    * A matrix (outputs, inputs) of the file, or a part of it; bf16 stays.
    * @param {string} name @param {number} outputs @param {number} inputs @param {Part} [part]
    */
-  matrix(name, outputs, inputs, { transposed, rows, stored = outputs } = {}) {
+  matrix(name, outputs, inputs, part = {}) {
+    const { transposed, stored = outputs } = part;
     const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
     const matrix = new Matrix(outputs, inputs, entry.dtype === "BF16");
-    entry.places.push({ target: matrix, outputs, rows, transposed });
+    entry.places.push({ half: matrix.half, fill: (...rows) => matrix.fill(...rows, part) });
     this.matrices.push(matrix);
     return matrix;
   }
@@ -250,7 +247,8 @@ export class Weights {
   async read(report) {
     try {
       new MatrixMemory(this.matrices);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
       throw new EngineError("weights-memory", N_("This device has no room for {size} MB. Choose a smaller model."), {
         size: Math.ceil(this.bytes / 2 ** 20),
       });
@@ -279,7 +277,7 @@ export class Weights {
     for (const [name, entry] of this.entries) {
       if (!entry.places.length) continue;
       const { blob, shape: [height], from: start, to: end } = entry, row = (end - start) / height;
-      const step = Math.max(1, Math.floor(SLICE / row));
+      const step = Math.max(1, Math.floor(PART / row));
       for (let first = 0; first < height; first += step) {
         const from = start + first * row, to = Math.min(from + step * row, end), last = slices.at(-1);
         const rows = { name, entry, first, from, to };
@@ -298,8 +296,8 @@ export class Weights {
  * @param {Entry} entry @param {ArrayBuffer} buffer
  */
 function fill({ dtype, shape, places }, first, buffer) {
-  const width = sizeOf(shape.slice(1)), bits = new Uint16Array(buffer);
-  const numbers = places.some(({ target }) => !target.half) ? TYPES.get(dtype)?.read(buffer) : bits;
-  for (const place of places) copyRows(place, place.target.half ? bits : numbers, first, width);
-  return notFiniteIn(numbers);
+  const bits = new Uint16Array(buffer), width = sizeOf(shape.slice(1));
+  const read = places.some(({ half }) => !half) ? TYPES.get(dtype)?.read : null, numbers = read?.(buffer) ?? bits;
+  for (const place of places) place.fill(place.half ? bits : numbers, first, width);
+  return notFiniteIn(bits, dtype);
 }
