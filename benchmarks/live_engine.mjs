@@ -14,20 +14,18 @@ function median(repeats, call) {
   return [0, 1].map((side) => times.map((pair) => pair[side]).sort((a, b) => a - b)[Math.floor(repeats / 2)]);
 }
 
-const { folder, texts, repeats } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, texts: given, repeats } = JSON.parse(readFileSync(0, "utf8"));
 const started = performance.now();
 const read = (name) => readFileSync(`${folder}/${name}`);
-const { buffer, byteOffset, byteLength } = read("model.safetensors");
-const weights = /** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength));
-const checkpoint = readCheckpoint({
-  weights, config: `${read("config.json")}`, tokenizer: `${read("tokenizer.json")}`,
-});
+const weights = { "model.safetensors": new Blob([read("model.safetensors")]) };
+const texts = { "config.json": `${read("config.json")}`, "tokenizer.json": `${read("tokenizer.json")}` };
+const checkpoint = await readCheckpoint({ texts, weights });
 const load = performance.now() - started;
 const first = performance.now();
-translate(checkpoint, texts[0]);
+translate(checkpoint, given[0]);
 const cold = performance.now() - first;
-for (let i = 0; i < 5; i++) for (const text of texts) translate(checkpoint, text);
-const sentences = texts.map(
+for (let i = 0; i < 5; i++) for (const text of given) translate(checkpoint, text);
+const sentences = given.map(
   (text) => ({
     tokens: translate(checkpoint, text).written.length, times: median(repeats, () => translate(checkpoint, text)),
   })

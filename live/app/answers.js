@@ -14,7 +14,10 @@ export async function filesOf({ name, files }, { report, signal }) {
     ? fileOf(files[part], { signal, report: part === "weights" ? report : undefined })
     : inlined(`${part}-${name}`));
   const [weights, config, tokenizer] = await Promise.all(["weights", "config", "tokenizer"].map(find));
-  return { weights: await weights.arrayBuffer(), config: await config.text(), tokenizer: await tokenizer.text() };
+  return {
+    texts: { "config.json": await config.text(), "tokenizer.json": await tokenizer.text() },
+    weights: { "model.safetensors": await weights.blob() },
+  };
 }
 
 /** The engine of the page. Where the script of the page is a file, a worker can run it too. @returns {Engine} */

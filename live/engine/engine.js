@@ -42,10 +42,21 @@ async function inTurns(work, { report, signal }, waits) {
 export class LocalEngine {
   /** @type {Checkpoint | ClassifierCheckpoint | null} */
   checkpoint = null;
+  opening = 0; // calls of `open`
 
-  /** @param {CheckpointFiles} files */
-  async open(files) {
-    this.checkpoint = readCheckpoint(files);
+  /** @param {CheckpointFiles} files @param {Watching} [watching] */
+  async open(files, { report, signal } = {}) {
+    const number = ++this.opening;
+    const check = () => require(
+      number === this.opening && !signal?.aborted, "cancelled", N_("The work was cancelled.")
+    );
+    this.checkpoint = null; // two models may not fit into the memory
+    const checkpoint = await readCheckpoint(files, (progress) => {
+      check();
+      report?.(progress);
+    });
+    check();
+    this.checkpoint = checkpoint;
     const { task, config, languages, figures, notFinite } = this.checkpoint;
     /** @type {Record<string, [number, number]>} */
     const heads = Object.fromEntries(Object.keys(KINDS).map(
@@ -107,7 +118,7 @@ export class WorkerEngine {
     const id = ++this.calls;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, report });
-      this.worker.postMessage({ id, method, values }, method === "open" ? [values[0].weights] : []);
+      this.worker.postMessage({ id, method, values });
       const cancel = () => this.worker.postMessage({ id, method: "cancel" });
       if (signal?.aborted) cancel();
       signal?.addEventListener("abort", cancel, { once: true });

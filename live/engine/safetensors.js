@@ -1,10 +1,27 @@
-// Reads a safetensors file: the length of a header, the header as JSON, then the numbers of all tensors.
+// Reads safetensors files: the length of a header, the header as JSON, then the numbers of all tensors. A model is made
+// from the headers alone. Then the numbers are read slice by slice, so no file is in memory as a whole.
 import { EngineError, N_, require } from "./errors.js";
+import { Matrix, MatrixMemory, widened } from "./matrix.js";
 import { sizeOf, tensor } from "./tensor.js";
 
-const MAX_WEIGHTS = 512 << 20; // bytes
-const MAX_HEADER = 8 << 20;
+const MAX_MB = 2048; // of all files of a model
+const MAX_HEADER = 8 << 20; // bytes of all headers
+const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that are converted together
 const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
+const UNREADABLE = N_("The weights could not be read. Their files may have changed. Choose them again.");
+
+/**
+ * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers. `fill` gets some rows of the
+ * tensor, from row `first`.
+ * @typedef {{ blob: Blob, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
+ * @typedef {{ half: boolean, fill: (stored: Numbers, first: number, length: number) => void }} Place
+ * @typedef {import("./matrix.js").Numbers} Numbers
+ */
+/**
+ * The part of a stored matrix that a model needs, if it is not the whole: `transposed`, if the file has (inputs,
+ * outputs); `rows` gives the stored row of an output, and `stored` is how many rows there are.
+ * @typedef {{ transposed?: boolean, rows?: (output: number) => number, stored?: number }} Part
+ */
 
 /** Half precision → single precision, for each of the 65,536 halves. It is computed at its first use. */
 let halves = new Float32Array(0);
@@ -24,7 +41,7 @@ function halfTable() {
 const TYPES = new Map([
   ["F32", { bytes: 4, read: (buffer) => new Float32Array(buffer) }],
   ["F16", { bytes: 2, read: readHalves }],
-  ["BF16", { bytes: 2, read: readUpperHalves }],
+  ["BF16", { bytes: 2, read: (buffer) => widened(new Uint16Array(buffer)) }],
 ]);
 
 /** @param {ArrayBuffer} buffer */
@@ -34,85 +51,253 @@ function readHalves(buffer) {
   return numbers;
 }
 
-/** BF16 is the upper half of a number in single precision. @param {ArrayBuffer} buffer */
-function readUpperHalves(buffer) {
-  const bits = new Uint16Array(buffer), numbers = new Uint32Array(bits.length);
-  for (let i = 0; i < bits.length; i++) numbers[i] = bits[i] << 16;
-  return new Float32Array(numbers.buffer);
-}
-
 /** A download, too, ends where this fails. @param {number} bytes */
 export function requireSize(bytes) {
-  require(bytes <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
+  require(
+    bytes <= MAX_MB * 2 ** 20, "weights-too-large",
+    N_("The weights have more than {limit} MB. Choose a smaller model."), { limit: MAX_MB },
+  );
 }
 
-/** The tensors of a file. A model takes what it needs; `requireAllTaken` finds what does not belong to it. */
+/** The bytes of a file from `from` to `to`. @param {Blob} blob */
+async function bytesOf(blob, from, to) {
+  const buffer = await blob.slice(from, to).arrayBuffer().catch(() => null);
+  require(buffer?.byteLength === to - from, "weights-unreadable", UNREADABLE);
+  return /** @type {ArrayBuffer} */ (buffer);
+}
+
+/** The JSON of a header or an index. @param {ArrayBuffer | string} text */
+function parsed(text) {
+  try {
+    return JSON.parse(typeof text === "string" ? text : new TextDecoder().decode(text));
+  } catch {
+    throw new EngineError("weights-damaged", DAMAGED);
+  }
+}
+
+const isSize = (value) => Number.isSafeInteger(value) && value >= 0;
+
+/** The tensors of one file. They must fill it without gaps, and without bytes that belong to two. @param {Blob} blob */
+async function entriesOf(blob) {
+  require(blob.size >= 8, "weights-damaged", DAMAGED);
+  const length = Number(new DataView(await bytesOf(blob, 0, 8)).getBigUint64(0, true)), start = 8 + length;
+  require(length <= MAX_HEADER && start <= blob.size, "weights-damaged", DAMAGED);
+  const header = parsed(await bytesOf(blob, 8, start));
+  /** @type {[string, Entry][]} */
+  const entries = Object.entries(header ?? {}).filter(([name]) => name !== "__metadata__").map(([name, value]) => {
+    const { dtype, shape, data_offsets: offsets } = value ?? {};
+    const areSizes = [shape, offsets].every((list) => Array.isArray(list) && list.every(isSize));
+    require(areSizes && offsets.length === 2 && typeof dtype === "string", "weights-damaged", DAMAGED);
+    return [name, { blob, from: start + offsets[0], to: start + offsets[1], dtype, shape, places: [] }];
+  });
+  entries.sort(([, a], [, b]) => a.from - b.from || a.to - b.to);
+  const end = entries.reduce((at, [, { from, to }]) => (from === at && to >= from ? to : Number.NaN), start);
+  require(entries.length && end === blob.size, "weights-damaged", DAMAGED);
+  return { length, entries };
+}
+
+/** The files that hold the weights: those that the index names, if there is one. @returns {Blob[]} */
+function filesOf(blobs, index) {
+  const map = index === undefined ? null : parsed(index)?.weight_map;
+  require(map !== undefined && typeof map === "object", "weights-damaged", DAMAGED);
+  return [...new Set(map ? Object.values(map) : Object.keys(blobs))].map((name) => {
+    require(
+      typeof name === "string" && Object.hasOwn(blobs, name), "weights-file-missing",
+      N_("The file {name} of the weights is missing. Add it."), { name },
+    );
+    return blobs[name];
+  });
+}
+
+/** How many numbers are not finite: their exponents have only ones. @param {Uint16Array} bits */
+function notFiniteIn(bits, type) {
+  const ones = type === "F16" ? 0x7c00 : 0x7f80, step = type === "F32" ? 2 : 1; // the exponent is in the upper half
+  let broken = 0;
+  for (let i = step - 1; i < bits.length; i += step) if ((bits[i] & ones) === ones) broken++;
+  return broken;
+}
+
+/**
+ * The tensors of a model's files. A model takes what it needs; `requireAllTaken` finds what does not belong to it. The
+ * numbers come with `read`. Until then `bytes` says how much memory they need.
+ */
 export class Weights {
-  /** @param {ArrayBuffer} buffer The file. */
-  constructor(buffer) {
-    requireSize(buffer.byteLength);
-    require(buffer.byteLength >= 8, "weights-damaged", DAMAGED);
-    const length = Number(new DataView(buffer).getBigUint64(0, true));
-    require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", DAMAGED);
+  /** @param {Map<string, Entry>} entries */
+  constructor(entries) {
+    this.entries = entries;
     /** @type {string[]} The tensors with numbers that are not finite, and how many. */
     this.notFinite = [];
-    this.buffer = buffer;
-    this.start = 8 + length;
-    try {
-      const { __metadata__: _, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-      this.entries = new Map(Object.entries(header));
-      // Tensors that share their bytes would take more memory than the file.
-      const bytes = Object.values(header).reduce((sum, { data_offsets: [from, to] }) => sum + to - from, 0);
-      require(bytes <= buffer.byteLength - this.start, "weights-damaged", DAMAGED);
-    } catch {
-      throw new EngineError("weights-damaged", DAMAGED);
-    }
+    /** @type {Matrix[]} */
+    this.matrices = [];
+    this.vectors = 0; // bytes of the tensors that are no matrices
   }
 
-  /** Read one tensor in single precision, once. @param {string} name @param {number[]} shape That the model needs. */
-  take(name, ...shape) {
+  /**
+   * Read the headers.
+   * @param {Record<string, Blob>} blobs The files by their names.
+   * @param {string} [index] The contents of model.safetensors.index.json.
+   */
+  static async open(blobs, index) {
+    const files = filesOf(blobs, index), entries = new Map();
+    requireSize(files.reduce((sum, { size }) => sum + size, 0));
+    let headers = 0;
+    for (const file of files) {
+      const found = await entriesOf(file);
+      headers += found.length;
+      require(headers <= MAX_HEADER, "weights-damaged", DAMAGED);
+      for (const [name, entry] of found.entries) {
+        require(!entries.has(name), "weights-damaged", DAMAGED);
+        entries.set(name, entry);
+      }
+    }
+    return new Weights(entries);
+  }
+
+  /** The memory that the numbers need. */
+  get bytes() {
+    return this.vectors + MatrixMemory.sizes(this.matrices).bytes;
+  }
+
+  /** Whether there is a tensor with this name. */
+  has(name) {
+    return this.entries.has(name);
+  }
+
+  /** The entry with this name, which must have this shape and a known type. @param {number[]} shape @returns {Entry} */
+  entry(name, shape) {
+    const entry = this.entries.get(name);
     require(
-      this.entries.has(name), "weights-missing",
+      entry, "weights-missing",
       N_("{name} is missing in the weights. The file was made for another configuration."), { name },
     );
-    const entry = this.entries.get(name) ?? {}, type = TYPES.get(entry.dtype);
-    this.entries.delete(name);
     require(
       `${entry.shape}` === `${shape}`, "weights-shape",
       N_("{name} has the shape ({found}), but config.json requires ({shape})."),
       { name, found: `${entry.shape}`, shape: `${shape}` },
     );
+    const bytes = TYPES.get(entry.dtype)?.bytes;
     require(
-      type, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
-      { name, type: `${entry.dtype}` },
+      bytes, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
+      { name, type: entry.dtype },
     );
-    const [from, to] = entry.data_offsets;
-    const inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
-    require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
-    const numbers = type.read(this.buffer.slice(this.start + from, this.start + to));
-    let broken = 0;
-    for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i])) broken++;
-    if (broken) this.notFinite.push(`${name} (${broken})`);
-    return tensor(shape, numbers);
+    require(entry.to - entry.from === sizeOf(shape) * bytes, "weights-damaged", DAMAGED);
+    return entry;
   }
 
-  /** @returns {Linear} */
-  linear(name, outputs, inputs, bias = true) {
+  /** A tensor in single precision. @param {string} name @param {number[]} shape That the model needs. */
+  take(name, ...shape) {
+    return this.part(name, shape);
+  }
+
+  /**
+   * Some rows of a tensor, in single precision.
+   * @param {string} name @param {number[]} shape @param {Part} [part] Not transposed.
+   */
+  part(name, shape, { rows, stored = shape[0] } = {}) {
+    const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
+    this.vectors += found.data.byteLength;
+    entry.places.push({ half: false, fill: (numbers, first, length) => {
+      if (!rows) return found.data.set(numbers, first * length);
+      for (let o = 0; o < outputs; o++) {
+        const from = (rows(o) - first) * length;
+        if (from >= 0) found.data.set(numbers.subarray(from, from + length), o * length); // empty after the slice
+      }
+    } });
+    return found;
+  }
+
+  /**
+   * A matrix (outputs, inputs) of the file, or a part of it; bf16 stays.
+   * @param {string} name @param {number} outputs @param {number} inputs @param {Part} [part]
+   */
+  matrix(name, outputs, inputs, part = {}) {
+    const { transposed, stored = outputs } = part;
+    const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
+    const matrix = new Matrix(outputs, inputs, entry.dtype === "BF16");
+    entry.places.push({ half: matrix.half, fill: (...rows) => matrix.fill(...rows, part) });
+    this.matrices.push(matrix);
+    return matrix;
+  }
+
+  /**
+   * @param {string} name @param {number} outputs @param {number} inputs
+   * @param {Part & { bias?: boolean }} [part] Of its weight and its bias.
+   * @returns {Linear}
+   */
+  linear(name, outputs, inputs, { bias = true, ...part } = {}) {
     return {
-      weight: this.take(`${name}.weight`, outputs, inputs), bias: bias ? this.take(`${name}.bias`, outputs).data : null
+      weight: this.matrix(`${name}.weight`, outputs, inputs, part),
+      bias: bias ? this.part(`${name}.bias`, [outputs], part).data : null,
     };
   }
 
-  /** @returns {Norm} */
-  norm(name, width) {
-    return { weight: this.take(`${name}.weight`, width).data, bias: this.take(`${name}.bias`, width).data };
+  /** @param {RegExp[]} ignored The names of tensors that a file may have beside those of the model. */
+  requireAllTaken(ignored = []) {
+    for (const [name, { places }] of this.entries)
+      require(
+        places.length || ignored.some((pattern) => pattern.test(name)), "weights-unknown",
+        N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name },
+      );
   }
 
-  requireAllTaken() {
-    const [unknown] = this.entries.keys();
-    require(
-      unknown === undefined, "weights-unknown",
-      N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name: unknown },
-    );
+  /**
+   * Read the numbers of all tensors that were taken.
+   * @param {(progress: { bytes: number, total: number }) => void} [report] An error that it throws ends the work.
+   */
+  async read(report) {
+    try {
+      new MatrixMemory(this.matrices);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new EngineError("weights-memory", N_("This device has no room for {size} MB. Choose a smaller model."), {
+        size: Math.ceil(this.bytes / 2 ** 20),
+      });
+    }
+    const slices = this.slices(), total = slices.reduce((sum, { from, to }) => sum + to - from, 0);
+    /** @type {Map<string, number>} */
+    const broken = new Map();
+    let bytes = 0;
+    for (const { blob, from, to, rows } of slices) {
+      const buffer = await bytesOf(blob, from, to);
+      for (const { name, entry, first, from: start, to: end } of rows) {
+        const found = fill(entry, first, buffer.slice(start - from, end - from));
+        if (found) broken.set(name, (broken.get(name) ?? 0) + found);
+      }
+      bytes += to - from;
+      report?.({ bytes, total });
+    }
+    for (const [name, count] of broken) this.notFinite.push(`${name} (${count})`);
   }
+
+  /** What is read together: whole tensors that are side by side, and some rows of a large one. */
+  slices() {
+    /** @typedef {{ name: string, entry: Entry, first: number, from: number, to: number }} Rows */
+    /** @type {{ blob: Blob, from: number, to: number, rows: Rows[] }[]} */
+    const slices = [];
+    for (const [name, entry] of this.entries) {
+      if (!entry.places.length) continue;
+      const { blob, shape: [height], from: start, to: end } = entry, row = (end - start) / height;
+      const step = Math.max(1, Math.floor(PART / row));
+      for (let first = 0; first < height; first += step) {
+        const from = start + first * row, to = Math.min(from + step * row, end), last = slices.at(-1);
+        const rows = { name, entry, first, from, to };
+        if (last?.blob === blob && last.to === from && to - last.from <= SLICE) {
+          last.rows.push(rows);
+          last.to = to;
+        } else slices.push({ blob, from, to, rows: [rows] });
+      }
+    }
+    return slices;
+  }
+}
+
+/**
+ * Give rows of a tensor, from row `first`, to its places. Returns how many of their numbers are not finite.
+ * @param {Entry} entry @param {ArrayBuffer} buffer
+ */
+function fill({ dtype, shape, places }, first, buffer) {
+  const bits = new Uint16Array(buffer), width = sizeOf(shape.slice(1));
+  const read = places.some(({ half }) => !half) ? TYPES.get(dtype)?.read : null, numbers = read?.(buffer) ?? bits;
+  for (const place of places) place.fill(place.half ? bits : numbers, first, width);
+  return notFiniteIn(bits, dtype);
 }

@@ -12,46 +12,17 @@ export function sizeOf(shape) {
 
 /** Change each number; the change may read its index. @param {Tensor} x @returns {Tensor} */
 export function mapped({ data, shape }, change) {
-  return tensor(shape, data.map(change));
+  const y = tensor(shape);
+  for (let i = 0; i < data.length; i++) y.data[i] = change(data[i], i); // faster than `map` of an array
+  return y;
 }
 
 /** x Wᵀ + b for each row: (…, I) → (…, O). @param {Tensor} x @param {Linear} layer */
 export function linear(x, { weight, bias }) {
-  const [outputs, inputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]);
-  const whole = outputs - (outputs % 8);
-  for (let from = 0, to = 0; from < x.data.length; from += inputs, to += outputs) {
-    for (let o = 0; o < whole; o += 8) eightProducts(weight.data, o * inputs, x.data, from, inputs, y.data, to + o);
-    for (let o = whole; o < outputs; o++) y.data[to + o] = dot(weight.data, o * inputs, x.data, from, inputs);
-    if (bias) for (let o = 0; o < outputs; o++) y.data[to + o] += bias[o];
-  }
+  const [outputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]), { data } = y;
+  weight.multiply(x.data, data);
+  if (bias) for (let to = 0; to < data.length; to += outputs) for (let o = 0; o < outputs; o++) data[to + o] += bias[o];
   return y;
-}
-
-/**
- * The products of eight rows of a matrix with one vector: most of the time of a translation. Eight sums that do not
- * wait for each other keep the processor busy, and each number of the vector is read only once.
- */
-function eightProducts(w, at, x, from, length, y, to) {
-  let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
-  for (let i = from, j = at; i < from + length; i++, j++) {
-    const v = x[i];
-    a += w[j] * v;
-    b += w[j + length] * v;
-    c += w[j + 2 * length] * v;
-    d += w[j + 3 * length] * v;
-    e += w[j + 4 * length] * v;
-    f += w[j + 5 * length] * v;
-    g += w[j + 6 * length] * v;
-    h += w[j + 7 * length] * v;
-  }
-  y[to] = a;
-  y[to + 1] = b;
-  y[to + 2] = c;
-  y[to + 3] = d;
-  y[to + 4] = e;
-  y[to + 5] = f;
-  y[to + 6] = g;
-  y[to + 7] = h;
 }
 
 /** The product of a[i] … a[i + length - 1] and b[j] …. */
@@ -63,23 +34,9 @@ export function dot(a, i, b, j, length) {
 
 /** @param {Tensor} x @param {Tensor} y Of the same shape. */
 export function add(x, y) {
-  return mapped(x, (value, i) => value + y.data[i]);
-}
-
-/**
- * (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016).
- * @param {Tensor} x @param {Norm} norm
- */
-export function layerNorm(x, { weight, bias }) {
-  const width = weight.length, y = tensor(x.shape);
-  for (let start = 0; start < x.data.length; start += width) {
-    let mean = 0, variance = 0;
-    for (let i = 0; i < width; i++) mean += x.data[start + i] / width;
-    for (let i = 0; i < width; i++) variance += (x.data[start + i] - mean) ** 2 / width;
-    const scale = 1 / Math.sqrt(variance + 1e-5);
-    for (let i = 0; i < width; i++) y.data[start + i] = (x.data[start + i] - mean) * scale * weight[i] + bias[i];
-  }
-  return y;
+  const sum = tensor(x.shape);
+  for (let i = 0; i < sum.data.length; i++) sum.data[i] = x.data[i] + y.data[i];
+  return sum;
 }
 
 /** Softmax of each row. A row without a finite number becomes 0. @param {Tensor} x */
@@ -102,7 +59,7 @@ export function logSoftmax(x) {
   let sum = 0;
   for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - highest);
   const shift = highest + Math.log(sum);
-  return x.map((value) => value - shift);
+  return mapped(tensor([x.length], x), (value) => value - shift).data;
 }
 
 /** The largest number; NaN if one is NaN. */
@@ -117,5 +74,11 @@ function largest(x) {
 
 /** @param {Float32Array[]} parts */
 export function concatenate(...parts) {
-  return Float32Array.from(parts.flatMap((part) => [...part]));
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

@@ -2,12 +2,16 @@
 
 /** Numbers row by row: the last axis is contiguous. */
 interface Tensor { data: Float32Array; shape: number[] }
+type Matrix = import("./matrix.js").Matrix;
 /** The weight is (outputs, inputs), as in PyTorch. */
-interface Linear { weight: Tensor; bias: Float32Array | null }
-interface Norm { weight: Float32Array; bias: Float32Array }
+interface Linear { weight: Matrix; bias: Float32Array | null }
+type Norm = import("./network/norms.js").Norm;
+type LayerPositions = import("./network/positional.js").LayerPositions;
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
+/** The tensors of a model under our names. */
+type WeightSource = Pick<Weights, "has" | "take" | "matrix" | "linear">;
 
 /** It returns a new tensor, or the same one unchanged. `first` is the position of the first query of the pass. */
 type Edit = (tensor: Tensor, first: number) => Tensor;
@@ -16,35 +20,100 @@ type Edits = Record<string, Edit>; // pattern of hook points → edit
 interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): number }
 type Trace = import("./trace.js").Trace;
 
-/** The sizes in config.json; a model has those of its architecture. */
+/**
+ * A step from the last states to the logits: a matrix, a norm, an activation, a factor or a limit. A matrix is that of
+ * the embeddings if it is `tied`; its bias has one of several names, "" if there may be none.
+ */
+interface ReadoutStep {
+  matrix?: string; norm?: string; outputs?: number; inputs?: number; bias?: string[]; shape?: number[];
+  tied?: "always" | "absent" | "never"; activation?: string; times?: number; cap?: number;
+}
+/** The sizes of a model and the parts of its block, with the names of our config.json; a model has those of its architecture. */
 interface Sizes {
   architecture?: string; d_model: number; num_heads: number; d_ff: number; d_hidden: number; max_length: number;
-  num_encoder_layers: number; num_decoder_layers: number; norm: string; activation: string; attention: string;
-  positional: string; tie_embeddings: string; source_vocab_size: number; target_vocab_size: number;
-  vocab_size: number; labels: string[]; pooling: string;
+  num_encoder_layers: number; num_decoder_layers: number; activation: string; attention: string;
+  tie_embeddings: string; source_vocab_size: number; target_vocab_size: number;
+  vocab_size: number; labels: string[]; several_labels?: boolean;
+  pooling: string; // "attention", "mean" or "first"
+  norm: string; // "pre", "post", "both" or "added", see `Residual`
+  rms_norm: boolean; norm_eps: number; norm_shift: number; final_norm: boolean;
+  parallel: boolean; // attention and feed-forward read the same stream
+  gated: boolean; feed_forward_bias: boolean; decoder_d_ff: number;
+  attention_bias: string[]; // of "query", "key", "value" and "output"
+  num_kv_heads: number; head_width: number;
+  norm_queries: string; // queries and keys have a norm: "each" head, "all" heads together, or ""
+  score_scale: number; scale_by_layer: boolean; score_cap: number; attention_sinks: boolean;
+  positional: string; // "sinusoidal", "learned", "rotary", "alibi", "relative" or "none"
+  halves: boolean; // sines and cosines, or the numbers that are rotated together, stand in two halves
+  rotations?: number[][]; // of each layer: the speeds of its pairs, see `RotaryPositions`
+  windows?: number[]; // of each layer: how many positions a query sees, 0 = all
+  buckets: number; farthest: number; // of a relative bias
+  embedding_scale: number; embedding_width: number; embedding_norm: boolean; token_types: number;
+  position_offset?: number; // rows of the file before the first position
+  stored_positions?: number; // rows of the file
+  readout: ReadoutStep[];
+  state_scale?: number; logit_cap?: number; // of a foreign decoder, see `wayOut`
+}
+/** The values of a file of settings. */
+type Values = Record<string, any>;
+/** How the tensors of a family are stored: a prefix of all names, the names of the parts, and how q, k and v are joined. */
+interface Layout { root: string; names: any; stacks?: boolean; joined?: string }
+/**
+ * A family of `transformers`: the task of its base, what config.json means where it says nothing, how it becomes the
+ * description of a block, and the matrix of the logits.
+ */
+interface Family extends Layout {
+  task: "translation" | "continuation" | "reading"; usual?: Values; output?: string;
+  block(values: Values, sizes: any, task: Task, labels?: string[]): Values;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
 type DecoderCache = import("./network/cache.js").DecoderCache;
 type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
-/** What the encoder read and computed, (S, D). */
-interface Memory { states: Tensor; source: number[] }
-/** A model that translates: the Transformer or the recurrent network. */
-interface Translator {
+/** What the encoder read and computed, (S, D); null without an encoder. */
+interface Memory { states: Tensor | null; source: number[]; mask: Mask }
+/** A model that writes. */
+type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
+
+/**
+ * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
+ * maps and no logits.
+ */
+type Task = "translation" | "continuation" | "filling" | "classification" | "reading";
+/** The tokens with which a text starts and ends, that must never be written, and that must be the first and the last. */
+interface Specials { start: number; ends: number[]; banned: number[]; first?: number; last?: number; pad?: number }
+/** What a checkpoint is, from its texts alone; see `describe`. */
+interface Description {
+  family: string; // "headlight", or the `model_type` of config.json
+  task: Task; config: Sizes; figures: Record<string, number>; specials: Specials;
+  languages?: [string, string]; // of a translator, where they are known
+  segments: number; // how many parts of a text the model can tell apart: 2 for a pair, 0 or 1 for none
+}
+/** `segments`: the part of each token, from 0. `mask`: 1 for a token, 0 for padding; without it, the padding of ours. */
+interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
+/** A model of any family. It has the methods of its task. T tokens are read, S of them by an encoder. */
+interface Model {
   config: Sizes;
   startCache(): DecoderCache | RecurrentCache;
-  encode(source: number[], trace: Visitor): Memory;
-  /** Logits (T, V) for the token after each of T tokens. With a cache, only the newest token is given. */
-  decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
+  /** Read a text. A decoder alone only keeps the ids. */
+  encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
+  /** Logits (T, V) of a translation or a continuation for the token after each of T tokens. A cache has the tokens before these. */
+  decode(target: number[], memory: Memory | null, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
+  /** Logits (T, V) of a continuation; logits (1, C) of a class. */
+  forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
+  /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
+  logits(states: Tensor, trace: Visitor): Tensor;
 }
 
 type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
-interface CheckpointFiles { weights: ArrayBuffer; config: string; tokenizer: string }
+/** Files by their names, such as "config.json" and "model.safetensors". */
+interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
 interface AnyCheckpoint<Task, Model> {
   task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;
   notFinite: string[]; // the tensors with numbers that are not finite
+  weights: Weights;
 }
 type Checkpoint = AnyCheckpoint<"translation", Translator>;
-type ClassifierCheckpoint = AnyCheckpoint<"classification", import("./network/classifier.js").Classifier>;
+type ClassifierCheckpoint = AnyCheckpoint<"classification", Model>;
 
 type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
 /** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */

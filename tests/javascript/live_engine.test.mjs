@@ -21,7 +21,7 @@ const SIZES = {
   activation: "relu", attention: "scaled_dot_product", positional: "sinusoidal", tie_embeddings: "all",
 };
 
-/** The bytes of a safetensors file: name → [type, shape, bytes]. */
+/** A safetensors file: name → [type, shape, bytes]. */
 function safetensors(tensors, change = (header) => header) {
   const parts = Object.values(tensors).map(([, , bytes]) => new Uint8Array(bytes.buffer ?? bytes));
   let end = 0;
@@ -40,7 +40,7 @@ function safetensors(tensors, change = (header) => header) {
     bytes.set(part, place);
     place += part.length;
   }
-  return buffer;
+  return new Blob([buffer]);
 }
 
 /** A tokenizer of Headlight with these merges. */
@@ -80,10 +80,11 @@ function files(sizes = {}) {
       [add(`${layer}.${part}_residual.norm.weight`, 12), add(`${layer}.${part}_residual.norm.bias`, 12)];
   }
   const tokenizer = { kind: "bpe", source_language: "en", target_language: "de" };
-  return {
-    weights: safetensors(tensors), config: JSON.stringify({ format: 1, model: config, tokenizer }),
-    tokenizer: tokenizerFile([["a", "b"], ["Ġ", "ab"]])
+  const texts = {
+    "config.json": JSON.stringify({ format: 1, model: config, tokenizer }),
+    "tokenizer.json": tokenizerFile([["a", "b"], ["Ġ", "ab"]]),
   };
+  return { texts, weights: { "model.safetensors": safetensors(tensors) } };
 }
 
 const ENGINE = new URL("../../live/engine/", import.meta.url).pathname;
@@ -97,67 +98,108 @@ const marked = new Set(globSync(`${ENGINE}**/*.js`).flatMap(
 const coded = (code) => (error) => error.code === code && error.message.endsWith(".") && !/\{\w+\}/.test(error.message)
   && marked.has(error.template);
 
-test("half precision, bfloat16 and single precision are read", () => {
-  const weights = new Weights(safetensors({
+/** The weights of one file. */
+const opened = (file) => Weights.open({ file });
+
+test("half precision, bfloat16 and single precision are read", async () => {
+  const weights = await opened(safetensors({
     half: ["F16", [5], new Uint16Array([0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555])],
     brain: ["BF16", [2], new Uint16Array([0x3f80, 0xc040])],
     single: ["F32", [1, 2], new Float32Array([0.1, -7])],
   }));
-  assert.deepEqual([...weights.take("half", 5).data], [1, -2, 2 ** -24, Infinity, 0.333251953125]);
-  assert.deepEqual([...weights.take("brain", 2).data], [1, -3]);
-  assert.deepEqual([...weights.take("single", 1, 2).data], [Math.fround(0.1), -7]);
+  const found = [weights.take("half", 5), weights.take("brain", 2), weights.take("single", 1, 2)];
+  await weights.read();
+  assert.deepEqual(found.map(({ data }) => [...data]), [
+    [1, -2, 2 ** -24, Infinity, 0.333251953125], [1, -3], [Math.fround(0.1), -7],
+  ]);
+  assert.deepEqual(weights.notFinite, ["half (1)"]);
   weights.requireAllTaken();
 });
 
-test("numbers of two bytes are read in about the same time, whatever their type", () => {
-  const timed = (type) => {
-    const file = safetensors({ a: [type, [1 << 20], new Uint16Array(1 << 20)] }), before = performance.now();
-    new Weights(file).take("a", 1 << 20);
+test("a matrix may be stored transposed, with others, or in several files", async () => {
+  const stored = Float32Array.from({ length: 24 }, (_, i) => i); // (4, 6)
+  const shard = (name) => safetensors({ [name]: ["F32", [4, 6], stored] });
+  const shards = { a: shard("joined"), b: shard("more") };
+  const index = JSON.stringify({ weight_map: { joined: "a", more: "b" } }), weights = await Weights.open(shards, index);
+  const odd = weights.matrix("joined", 2, 6, { rows: (o) => 2 * o + 1, stored: 4 });
+  const last = weights.matrix("more", 3, 4, { transposed: true, rows: (o) => 3 + o, stored: 6 });
+  const bytes = [];
+  assert.ok(weights.bytes > 0 && odd.data.length === 0, "the memory is known before the numbers are read");
+  await weights.read((progress) => bytes.push(progress));
+  assert.deepEqual([...odd.rows([0, 1]).data], [6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22, 23]);
+  assert.deepEqual([...last.rows([2, 0]).data], [5, 11, 17, 23, 3, 9, 15, 21]);
+  assert.deepEqual(bytes.at(-1), { bytes: 192, total: 192 });
+  weights.requireAllTaken();
+  await assert.rejects(Weights.open({ a: shards.a }, index), coded("weights-file-missing"));
+  await assert.rejects(Weights.open({ a: shards.a, c: shards.a }), coded("weights-damaged"), "a name in two files");
+  const damaged = ["[]", "null", "{", "{}", '{"weight_map": "a"}', '{"weight_map": {"joined": 5}}',
+    '{"weight_map": {"joined": "__proto__"}}', '{"weight_map": {"joined": "toString"}}'];
+  for (const text of damaged) {
+    const expected = (error) => /weights-(damaged|file-missing)/.test(error.code) && coded(error.code)(error);
+    await assert.rejects(Weights.open(shards, text), expected);
+  }
+});
+
+test("numbers of two bytes are read in about the same time, whatever their type", async () => {
+  const timed = async (type) => {
+    const weights = await opened(safetensors({ a: [type, [1 << 20], new Uint16Array(1 << 20)] }));
+    weights.take("a", 1 << 20);
+    const before = performance.now();
+    await weights.read();
     return performance.now() - before;
   };
-  const shortest = (type) => Math.min(...Array.from({ length: 4 }, () => timed(type)));
-  assert.ok(shortest("BF16") < 6 * shortest("F16"));
+  const shortest = async (type) => Math.min(await timed(type), await timed(type), await timed(type), await timed(type));
+  assert.ok(await shortest("BF16") < 6 * await shortest("F16"));
 });
 
-test("damaged weights end in an error with a code", () => {
+test("damaged weights end in an error with a code", async () => {
   const one = { a: ["F32", [2], new Float32Array(2)] }, whole = safetensors(one);
-  const take = (buffer, ...shape) => () => new Weights(buffer).take("a", ...(shape.length ? shape : [2]));
-  assert.throws(take(new ArrayBuffer(0)), coded("weights-damaged"));
-  assert.throws(take(new Uint8Array(64).fill(255).buffer), coded("weights-damaged"));
-  assert.throws(take(whole.slice(0, 30)), coded("weights-damaged"));
-  assert.throws(take(whole.slice(0, -1)), coded("weights-damaged"));
-  for (const data_offsets of [[-4, 4], [4, 12], [0, 4], [0.5, 8.5], "0,8", [0, 1e300]])
-    assert.throws(take(safetensors(one, ({ a }) => ({ a: { ...a, data_offsets } }))), coded("weights-damaged"));
-  assert.throws(take(safetensors(one, ({ a }) => ({ a: { ...a, dtype: "constructor" } }))), coded("weights-type"));
-  assert.throws(take(whole, 3), coded("weights-shape"));
-  assert.throws(() => new Weights(whole).take("b", 2), coded("weights-missing"));
-  assert.throws(() => new Weights(whole).requireAllTaken(), coded("weights-unknown"));
-  assert.throws(() => new Weights(safetensors(one, () => null)), coded("weights-damaged"));
-  // the same bytes twice
-  assert.throws(() => new Weights(safetensors(one, ({ a }) => ({ a, b: a }))), coded("weights-damaged"));
+  const take = async (file, ...shape) => (await opened(file)).take("a", ...(shape.length ? shape : [2]));
+  const refused = (file, code = "weights-damaged", ...shape) => assert.rejects(take(file, ...shape), coded(code));
+  const changed = (changes) => safetensors(one, ({ a }) => ({ a: { ...a, ...changes } })), huge = [1 << 30, 1 << 30];
+  await refused(new Blob([]));
+  await refused(new Blob([new Uint8Array(64).fill(255)]));
+  await refused(whole.slice(0, 30));
+  await refused(whole.slice(0, -1));
+  await refused(new Blob([whole, "x"]));
+  for (const data_offsets of [[-4, 4], [4, 12], [0, 4], [0.5, 8.5], "0,8", [0, 1e300], [8, 0], [0, 8, 8]])
+    await refused(changed({ data_offsets }));
+  for (const shape of ["2", [2.5], [-2, -1], ["2"], [[2]], null]) await refused(changed({ shape }));
+  await refused(changed({ dtype: "constructor" }), "weights-type");
+  await refused(changed({ shape: huge }), "weights-damaged", ...huge);
+  await refused(whole, "weights-shape", 3);
+  const weights = await opened(whole);
+  for (const name of ["b", "__proto__", "constructor"])
+    assert.throws(() => weights.take(name, 2), coded("weights-missing"));
+  assert.throws(() => weights.requireAllTaken(), coded("weights-unknown"));
+  weights.requireAllTaken([/^a$/]);
+  for (const header of [null, [], 5, "x", {}, { a: null }, { a: 5 }]) await refused(safetensors(one, () => header));
+  await refused(safetensors(one, ({ a }) => ({ a, b: a }))); // the same bytes twice
+  await refused(safetensors(one, ({ a }) => ({ a, b: { ...a, data_offsets: [4, 8] } })));
+  const slice = (from, to) => whole.slice(from, Math.min(to, whole.size - 8)); // of a file that has become shorter
+  const gone = await opened(Object.assign(safetensors(one), { slice }));
+  gone.take("a", 2);
+  await assert.rejects(gone.read(), coded("weights-unreadable"));
 });
 
-test("a wrong configuration or tokenizer is refused with a sentence", () => {
-  const good = files(), config = (change) => ({ ...good, config: JSON.stringify(change(JSON.parse(good.config))) });
-  const model = (changes) => config((values) => ({ ...values, model: { ...values.model, ...changes } }));
+test("a wrong configuration or tokenizer is refused with a sentence", async () => {
+  const good = files(), values = JSON.parse(good.texts["config.json"]);
+  const changed = (name, text) => ({ ...good, texts: { ...good.texts, [name]: text } });
+  const config = (changes) => changed("config.json", JSON.stringify({ ...values, ...changes }));
+  const refused = (files, code) => assert.rejects(readCheckpoint(files), coded(code));
+  const model = (changes, code) => refused(config({ model: { ...values.model, ...changes } }), code);
   assert.throws(() => readConfig("{"), coded("config-damaged"));
   assert.throws(() => readConfig("[]"), coded("config-damaged"));
   const wrong = [
     { max_length: 1e9 }, { d_model: 1 << 20, max_length: 64 }, { d_model: 0 }, { num_heads: 5 },
     { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 },
   ];
-  for (const changes of wrong)
-    assert.throws(() => readCheckpoint(model(changes)), coded("config-damaged"));
-  assert.throws(() => readCheckpoint(model({ norm: "none" })), coded("config-unsupported"));
-  assert.throws(() => readCheckpoint(model({ num_decoder_layers: 2 })), coded("weights-missing"));
-  assert.throws(() => readCheckpoint(model({ d_ff: 11 })), coded("weights-shape"));
-  assert.throws(
-    () => readCheckpoint(config((values) => ({ ...values, task: "painting" }))), coded("config-unsupported")
-  );
-  assert.throws(
-    () => readCheckpoint(config((values) => ({ ...values, tokenizer: { ...values.tokenizer, kind: "words" } }))),
-    coded("tokenizer-unsupported"),
-  );
+  for (const changes of wrong) await model(changes, "config-damaged");
+  await model({ norm: "none" }, "config-unsupported");
+  await model({ num_decoder_layers: 2 }, "weights-missing");
+  await model({ d_ff: 11 }, "weights-shape");
+  await refused(config({ task: "painting" }), "config-unsupported");
+  await refused(config({ tokenizer: { ...values.tokenizer, kind: "words" } }), "tokenizer-unsupported");
   const tokenizers = [
     "null", "{}", tokenizerFile([["a", "nothing"]]), tokenizerFile(
       [], ({ model, ...values }) => ({ ...values, model: { ...model, vocab: { a: 0 } } })
@@ -167,17 +209,18 @@ test("a wrong configuration or tokenizer is refused with a sentence", () => {
     ),
   ];
   for (const tokenizer of tokenizers)
-    assert.throws(() => readCheckpoint({ ...good, tokenizer }), coded("tokenizer-damaged"));
+    await refused(changed("tokenizer.json", tokenizer), "tokenizer-damaged");
 });
 
-test("every entry of config.json that is missing or of another type is refused with a sentence", () => {
-  const good = files(), { model, tokenizer } = JSON.parse(good.config), accepted = /** @type {string[]} */ ([]);
-  const attempt = (path, value) => {
-    const values = JSON.parse(good.config), home = path.slice(0, -1).reduce((at, one) => at[one], values);
+test("every entry of config.json that is missing or of another type is refused with a sentence", async () => {
+  const good = files(), accepted = /** @type {string[]} */ ([]);
+  const { model, tokenizer } = JSON.parse(good.texts["config.json"]);
+  const attempt = async (path, value) => {
+    const values = JSON.parse(good.texts["config.json"]), home = path.slice(0, -1).reduce((at, one) => at[one], values);
     const attempted = `${path.join(".")} = ${JSON.stringify(value)}`;
     home[path.at(-1)] = value; // undefined: it is missing
     try {
-      readCheckpoint({ ...good, config: JSON.stringify(values) });
+      await readCheckpoint({ ...good, texts: { ...good.texts, "config.json": JSON.stringify(values) } });
       accepted.push(attempted);
     } catch (error) {
       assert.ok(coded(error.code)(error), `${attempted}: ${error}`);
@@ -186,14 +229,14 @@ test("every entry of config.json that is missing or of another type is refused w
   const inside = (name, values) => Object.keys(values).map((one) => [name, one]);
   const named = [...inside("model", model), ...inside("tokenizer", tokenizer)];
   for (const path of [["format"], ["model"], ["tokenizer"], ...named])
-    for (const value of [undefined, null, "x", [], {}, 1.5, -1, true]) attempt(path, value);
-  for (const value of [null, "x", []]) attempt(["figures"], value);
+    for (const value of [undefined, null, "x", [], {}, 1.5, -1, true]) await attempt(path, value);
+  for (const value of [null, "x", []]) await attempt(["figures"], value);
   assert.deepEqual(accepted, ['tokenizer.source_language = "x"', 'tokenizer.target_language = "x"']);
   for (const whole of ["5", "null", '"x"', "[1]"]) assert.throws(() => readConfig(whole), coded("config-damaged"));
 });
 
-test("merges follow their order, and a long word takes bounded time", () => {
-  const { tokenizer } = readCheckpoint(files()), [ab, spaceAb] = [260, 261];
+test("merges follow their order, and a long word takes bounded time", async () => {
+  const { tokenizer } = await readCheckpoint(files()), [ab, spaceAb] = [260, 261];
   assert.deepEqual(tokenizer.encode("abab"), [spaceAb, ab]);
   assert.equal(tokenizer.shown(ab), "·ab");
   assert.equal(tokenizer.decode(tokenizer.encode("a\u{1F415}\u{a0}好 ab ")), "a\u{1F415} 好 ab");
@@ -201,13 +244,42 @@ test("merges follow their order, and a long word takes bounded time", () => {
   assert.throws(() => tokenizer.encode("好".repeat(6000)), coded("text-too-long"));
 });
 
-test("a product is the same for any number of rows", () => {
-  const weight = tensor([11, 3], Float32Array.from({ length: 33 }, (_, i) => i)), bias = new Float32Array(11).fill(1);
+test("a product is the same for any number of rows", async () => {
+  const weights = await opened(safetensors({ w: ["F32", [11, 3], Float32Array.from({ length: 33 }, (_, i) => i)] }));
+  const weight = weights.matrix("w", 11, 3), bias = new Float32Array(11).fill(1);
+  await weights.read();
   const y = linear(tensor([2, 3], new Float32Array([1, 0, 0, 0, 1, 2])), { weight, bias });
   assert.deepEqual([...y.data], [...Array(11).keys()].map((o) => 3 * o + 1).concat(
     [...Array(11).keys()].map((o) => 9 * o + 6)
   ));
   assert.deepEqual(y.shape, [2, 11]);
+});
+
+test("the kernel gives the products of plain JavaScript, for any size and for single precision and bf16", async () => {
+  const seeded = seededNumbers(7), random = () => seeded() - 0.5;
+  for (const [type, numbers] of [["F32", Float32Array], ["BF16", Uint16Array]])
+    for (const [outputs, inputs, rows] of [[1, 1, 1], [8, 8, 2], [11, 3, 5], [9, 130, 17], [40, 513, 33]]) {
+      const single = Float32Array.from({ length: outputs * inputs }, random);
+      const upper = new Uint16Array(single.buffer).filter((_, i) => i % 2);
+      const weights = await opened(safetensors({
+        w: [type, [outputs, inputs], numbers === Float32Array ? single : upper],
+      }));
+      const matrix = weights.matrix("w", outputs, inputs), x = Float32Array.from({ length: inputs * rows }, random);
+      await weights.read();
+      assert.ok(matrix.memory.kernel, "the kernel runs here");
+      const [found, alone, plain] = [1, 2, 3].map(() => new Float32Array(outputs * rows));
+      matrix.multiply(x, found);
+      for (let r = 0; r < rows; r++)
+        matrix.multiply(x.subarray(r * inputs, (r + 1) * inputs), alone.subarray(r * outputs, (r + 1) * outputs));
+      assert.deepEqual(found, alone, "a row has the same products alone and with others");
+      matrix.memory.kernel = null;
+      matrix.multiply(x, plain);
+      const error = Math.max(...found.map((value, i) => Math.abs(value - plain[i])));
+      assert.ok(error < 2e-6, `${type} (${outputs}, ${inputs}): ${error}`);
+    }
+});
+
+test("a softmax leaves a row without numbers at 0, and GELU is that of the error function", () => {
   assert.deepEqual([...softmax(tensor([2, 2], new Float32Array([0, 0, -Infinity, -Infinity]))).data], [0.5, 0.5, 0, 0]);
   assert.ok(Math.abs(gelu(1) - 0.8413447) < 1e-6 && Math.abs(gelu(-1) + 0.1586553) < 1e-6 && gelu(0) === 0);
 });
@@ -255,8 +327,8 @@ test("a length penalty divides the log-probability", () => {
   assert.deepEqual([0, 0.5, 1].map((penalty) => scoreOf(hypothesis, penalty)), [-4, -2, -1]);
 });
 
-test("settings that no search can use are refused", () => {
-  const checkpoint = readCheckpoint(files());
+test("settings that no search can use are refused", async () => {
+  const checkpoint = await readCheckpoint(files());
   const wrong = [
     { method: "beam", beamSize: 0 }, { method: "beam", beamSize: Number.NaN },
     { method: "sample", temperature: 0 }, { method: "sample", topP: 2 },
@@ -270,8 +342,8 @@ test("settings that no search can use are refused", () => {
   );
 });
 
-test("two runs in turns do not see each other's changes", () => {
-  const checkpoint = readCheckpoint(files()), plain = translate(checkpoint, "ab", { limit: 4 });
+test("two runs in turns do not see each other's changes", async () => {
+  const checkpoint = await readCheckpoint(files()), plain = translate(checkpoint, "ab", { limit: 4 });
   const head = { kind: "cross", layer: 0, head: 1 }, edits = editsOf({ ablated: [head] });
   const runs = [translating(checkpoint, "ab", { limit: 4 }), translating(checkpoint, "ab", { limit: 4, edits })];
   const results = [];
@@ -284,8 +356,8 @@ test("two runs in turns do not see each other's changes", () => {
   assert.ok(results[1].maps.cross.data.slice(-1)[0] === 0 && plain.maps.cross.data.slice(-1)[0] > 0);
 });
 
-test("a text is forced as a whole, and a beam of one is greedy search", () => {
-  const checkpoint = readCheckpoint(files());
+test("a text is forced as a whole, and a beam of one is greedy search", async () => {
+  const checkpoint = await readCheckpoint(files());
   assert.equal(translate(checkpoint, "ab", { forced: forcedIds(checkpoint, "ab ba") }).text, "ab ba");
   const steps = beam(checkpoint.model, [260, 3], { size: 1, limit: 5, trace: NO_TRACE });
   let last;

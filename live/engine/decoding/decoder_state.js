@@ -8,6 +8,15 @@ export function lengthLimit(sourceLength, maxLength) {
   return Math.min(maxLength, Math.floor((sourceLength * 3) / 2) + 8);
 }
 
+/** Minus infinity for each token that must not be written. @param {Float32Array} logProbs @param {number} [forced] */
+function allowedOf(logProbs, forced) {
+  const allowed = logProbs.slice(), ends = Number.isNaN(logProbs[0]); // where the model gives no numbers, the text ends
+  const only = forced ?? (ends ? EOS_ID : undefined);
+  if (only === undefined) for (const id of BANNED) allowed[id] = -Infinity;
+  else allowed.fill(-Infinity)[only] = ends ? 0 : logProbs[only];
+  return allowed;
+}
+
 export class DecoderState {
   /**
    * Encode the source.
@@ -41,11 +50,7 @@ export class DecoderState {
       passes.push(this.trace.nextPass(position));
       return logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
     });
-    const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
-    // Where the model gives no numbers, the text ends.
-    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity);
-    const masked = (value, id) => (may(id) ? value : -Infinity);
-    const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
+    const allowed = distributions.map((logProbs) => allowedOf(logProbs, forced));
     return { allowed, step: { distributions, passes, branches: [] } };
   }
 

