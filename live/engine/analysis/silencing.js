@@ -4,7 +4,7 @@
 import { largestIndices } from "../decoding/search.js";
 import { ablateHead } from "../interventions.js";
 import { allHeads } from "../network/translators.js";
-import { logSoftmax } from "../tensor.js";
+import { logSumExp } from "../tensor.js";
 import { BANNED } from "../text/vocab.js";
 import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
 
@@ -17,27 +17,27 @@ export function* silencingEachHead({ model, config }, translation, first = 0) {
   const [source, read, written] = [translation.source, translation.read, translation.written]
     .map((tokens) => tokens.map(({ id }) => id));
   const memory = model.encode(source, NO_TRACE), heads = allHeads(config, Object.keys(KINDS));
-  const logProbs = (memory, trace) => {
+  const logits = (memory, trace) => {
     const { data, shape: [T, V] } = model.decode(read, memory, trace);
-    return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
+    return Array.from({ length: T }, (_, t) => data.subarray(t * V, (t + 1) * V));
   };
-  const total = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]], 0);
-  const before = total(logProbs(memory, NO_TRACE));
+  const logProb = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]] - logSumExp(row), 0);
+  const before = logProb(logits(memory, NO_TRACE));
   /** @type {SilencingEffect[]} */
   const effects = [];
   for (const head of heads.slice(first)) {
     const trace = new Trace({ record: [], edits: { [hookName(head.kind, head.layer, "weights")]: ablateHead(head) } });
     // Heads of the decoder do not change the memory, so it is computed once.
-    const rows = logProbs(head.kind === "encoder" ? model.encode(source, trace) : memory, trace);
+    const rows = logits(head.kind === "encoder" ? model.encode(source, trace) : memory, trace);
     const position = rows.findIndex((row, t) => best(row) !== written[t]);
-    const effect = { ...head, change: total(rows) - before, position };
+    const effect = { ...head, change: logProb(rows) - before, position };
     effects.push(effect);
     yield { effect, done: first + effects.length, heads: heads.length };
   }
   return effects;
 }
 
-/** The most probable token that may be written. @param {Float32Array} logProbs */
-function best(logProbs) {
-  return largestIndices(logProbs, BANNED.length + 1).find((id) => !BANNED.includes(id));
+/** The most probable token that may be written. @param {Float32Array} logits */
+function best(logits) {
+  return largestIndices(logits, BANNED.length + 1).find((id) => !BANNED.includes(id));
 }
