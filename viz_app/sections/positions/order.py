@@ -51,7 +51,6 @@ __all__ = ["NUMBERS", "distance_numbers", "position_relations", "positions_in_se
 
 REACH = 12  # tokens on each side
 NUMBERS = ("alibi", "relative")  # kinds of positions that add a number to each score
-
 ADDED_ALT = {
     "encoder": N_("Number added to the score by the distance of query and key, a curve for each head of the encoder"),
     "decoder": N_("Number added to the score by the distance of query and key, a curve for each head of the decoder"),
