@@ -12,7 +12,7 @@ const HIGHEST = 320; // pixels of the grid of all heads
 
 export const trainingPlayer = component((root) => {
   let data = /** @type {any} */ (null), weights, report, chosen = 0;
-  let pictures = /** @type {string[]} */ ([]); // of the snapshots that were shown
+  let painted = /** @type {string[]} */ ([]); // the pictures of the snapshots that were shown
   let map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
   let known = -1; // the snapshot that the server knows
   const film = playback({
@@ -39,7 +39,7 @@ export const trainingPlayer = component((root) => {
     [data, weights, report, chosen, known] = [
       next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot,
     ];
-    pictures = [];
+    painted = [];
     film.set(next.snapshot, { index: Math.min(moved ? next.snapshot : film.index(), last()) });
     redraw();
   }
@@ -70,10 +70,17 @@ export const trainingPlayer = component((root) => {
     ]);
   }
 
+  /** All heads at the snapshot that is shown, painted once. */
+  function picture() {
+    const index = film.index();
+    painted[index] ??= dataUrl(headPixels(snapshot().tiles));
+    return painted[index];
+  }
+
   function pictures(name, label) {
     return el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
       gridOfHeads({
-        ...data, picture: (pictures[film.index()] ??= dataUrl(headPixels(snapshot().tiles))),
+        ...data, picture: picture(),
         isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) =>
           open(layer * data.heads + head),
       }),

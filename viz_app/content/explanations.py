@@ -1,4 +1,4 @@
-"""What the pages explain in more than a caption: how a picture is computed, or what a page is for.
+"""What the pages explain: how a picture is computed, what a page is for, what a property or a mistake means.
 
 `explanations.toml` holds it, so that all of it can be read, compared and translated in one place.
 """

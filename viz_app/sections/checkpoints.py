@@ -18,6 +18,7 @@ from viz_app.content.cards import LONGEST_CARD
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, joined, percent_column
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, language, t, tn, worded
 from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
@@ -60,22 +61,6 @@ VALUES = {value: value for value in (*TASKS, *TOKENS, *POSITIONS)}
 VALUES |= {"bpe": N_("subwords (BPE)"), "alibi": N_("ALiBi")}
 WAYS = {"folder": N_("A folder"), "files": N_("A .zip or single files")}
 HEIGHT = 340
-QUALITY = {  # task → heading, axis title, column of the history, explanation, alt text
-    "translation": (
-        N_("BLEU"),
-        N_("BLEU"),
-        "valid_bleu",
-        N_("Greedy translations of the validation set, after each epoch."),
-        N_("BLEU on the validation set over the training steps"),
-    ),
-    "classification": (
-        N_("Accuracy"),
-        N_("accuracy, %"),
-        "valid_accuracy",
-        N_("Share of the validation set with the correct class, after each epoch."),
-        N_("Accuracy on the validation set over the training steps"),
-    ),
-}
 MOST = 40  # names in a list
 
 
@@ -259,7 +244,8 @@ def show_card(key: CheckpointKey) -> None:
 
 def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
     """Draw the loss and the quality over the training run, or say that there are no curves."""
-    heading, title, column, meaning, alt = QUALITY.get(config.task, QUALITY["translation"])
+    classifies = config.task == "classification"
+    task, column = ("classification", "valid_accuracy") if classifies else ("translation", "valid_bleu")
     history = listing.training_history(key, column)
     if history is None:
         st.info(t("This checkpoint has no history.csv that can be read, so there are no curves."))
@@ -267,6 +253,7 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
     loss, quality = st.columns(2)
     steps = history["step"].tolist()
     losses = {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()}
+    scores = {t("validation"): history[column].tolist()}
     loss_title = t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
     with loss:
         draw(
@@ -278,11 +265,11 @@ def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
         )
     with quality:
         draw(
-            curves(steps, {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT),
-            heading=t(heading),
-            about=t(meaning),
+            curves(steps, scores, title=about_task(task, "quality_axis"), height=HEIGHT),
+            heading=about_task(task, "quality"),
+            about=about_task(task, "quality_meaning"),
             key="quality_curve",
-            alt=t(alt),
+            alt=about_task(task, "quality_alt"),
         )
 
 

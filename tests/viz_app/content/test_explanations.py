@@ -38,5 +38,6 @@ def test_a_page_gives_the_values_of_each_explanation() -> None:
 
 def test_every_explanation_is_used() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in SOURCES if path.suffix == ".py")
-    computed = ("positions-", "formula-", "no-formula-", "mistake-", "pooling-")  # their names end with an id
+    # The names of these end with an id.
+    computed = ("positions-", "formula-", "no-formula-", "mistake-", "pooling-", "added-", "property-", "best-")
     assert [name for name in EXPLANATIONS if f'"{name}"' not in code and not name.startswith(computed)] == []

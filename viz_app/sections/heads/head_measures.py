@@ -16,6 +16,7 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.safety.json_files import decoded
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import about_task
@@ -74,16 +75,6 @@ Row = tuple[str, str, float]  # what points, one of `STEPS`, alignment error rat
 
 POINTERS = {"mean of all heads": N_("mean of all heads"), "rollout": N_("rollout"), "ALTI+": N_("ALTI+")}
 STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
-BEST = {
-    "written": N_(
-        "A person aligned {n} captions and their translations word by word. The best result, with an alignment error "
-        "rate of {rate}, is “{pointer}” at the step when the word is written."
-    ),
-    "read": N_(
-        "A person aligned {n} captions and their translations word by word. The best result, with an alignment error "
-        "rate of {rate}, is “{pointer}” at the step when the word is read."
-    ),
-}
 
 
 def sentence_set(config: AnyConfig) -> Pairs:
@@ -354,7 +345,7 @@ def word_alignment(key: CheckpointKey) -> None:
     rows.append((t("co-occurrence of words"), "", error_rate(cooccurrence(pairs), pairs)))
     section(
         t("Which head points at the word that it translates?"),
-        t(BEST[when], n=len(pairs), rate=percent(least), pointer=pointer),
+        t(EXPLANATIONS[f"best-{when}"].text, n=len(pairs), rate=percent(least), pointer=pointer),
     )
     st.caption(
         t(

@@ -93,6 +93,7 @@ def head_patching(key: CheckpointKey) -> None:
     runs = require_runs(key, text, donor)
     patching = Analysis.of(patch_every_head, key, donor, text)
     closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
+    assert closeness is not None  # because the two runs differ
     every_head(runs, closeness)
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)

@@ -25,6 +25,7 @@ from model.inference.run import UNTOUCHED, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
 from viz_app.content.examples import demonstration_for
+from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures import vectors
@@ -50,22 +51,6 @@ __all__ = ["NUMBERS", "distance_numbers", "position_relations", "positions_in_se
 
 REACH = 12  # tokens on each side
 NUMBERS = ("alibi", "relative")  # kinds of positions that add a number to each score
-
-ADDED = {
-    "encoder": N_(
-        (
-            "What the encoder adds to a score",
-            "One curve for each head: the points of score that a key gets for its distance from the query.",
-        )
-    ),
-    "decoder": N_(
-        (
-            "What the decoder adds to a score",
-            "One curve for each head: the points of score that a key gets for its distance from the query. Keys after "
-            "the query are masked.",
-        )
-    ),
-}
 ADDED_ALT = {
     "encoder": N_("Number added to the score by the distance of query and key, a curve for each head of the encoder"),
     "decoder": N_("Number added to the score by the distance of query and key, a curve for each head of the decoder"),
@@ -73,24 +58,6 @@ ADDED_ALT = {
 MAX_SHIFT = 20
 SHOWN = 16  # dimensions of the rotation matrix
 ROUNDING = 1e-4  # the error of sums of two products of sines in single precision
-PROPERTIES = {  # name → meaning, measured number
-    "unique": (
-        N_("Unique: no two positions have the same vector"),
-        N_("the two most similar are {number} apart"),
-    ),
-    "bounded": (
-        N_("Bounded: no value exceeds 1, the spread of an embedding"),
-        N_("the largest value is {number}"),
-    ),
-    "consistent": (
-        N_("Consistent: a shift of k tokens is the same distance everywhere"),
-        N_("distances for the same k differ by up to {number}"),
-    ),
-    "extends": (
-        N_("Extends: texts longer than those in training also have positions"),
-        N_("the table ends at position {number}"),
-    ),
-}
 NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {"consistent": percent, "extends": decimal}  # others: 3 digits
 TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned"), "table": N_("table")}
 
@@ -123,14 +90,14 @@ def distance_numbers(key: CheckpointKey) -> None:
     for kind in ("encoder", "decoder"):
         if not config.model.num_layers(kind):
             continue
-        heading, about = ADDED[kind]
+        added = EXPLANATIONS[f"added-{kind}"]
         scores = analysis_of(scores_by_distance, key, 0, REACH, kind)
         if kind == "decoder":
             scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
         draw(
             by_distance(scores, unit=t("points of score"), height=360),
-            heading=t(heading),
-            about=t(about),
+            heading=t(added.label),
+            about=t(added.text),
             key=f"{kind}_distance_numbers",
             alt=t(ADDED_ALT[kind]),
         )
@@ -262,7 +229,7 @@ def compare_properties(encoding: Encoding) -> None:
     measured = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
     st.dataframe(
         pd.DataFrame(
-            {t("property"): [t(PROPERTIES[p.name][0]) for p in measured["sinusoidal"]]}
+            {t("property"): [t(EXPLANATIONS[f"property-{p.name}"].label) for p in measured["sinusoidal"]]}
             | {
                 t(TABLES[name]): [f"{'✓' if p.holds else '✗'}  {describe(p)}" for p in properties]
                 for name, properties in measured.items()
@@ -278,7 +245,7 @@ def describe(measured: Property) -> str:
     if np.isinf(measured.figure):
         return t("any position can be computed")
     write = NUMBER_FORMATS.get(measured.name, "{:.3g}".format)
-    return t(PROPERTIES[measured.name][1], number=write(measured.figure))
+    return t(EXPLANATIONS[f"property-{measured.name}"].text, number=write(measured.figure))
 
 
 def positions_in_sentence(key: CheckpointKey, own: FloatArray) -> None:
