@@ -12,7 +12,12 @@ from viz_app.sections.course.class_room import follow_class
 from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
-from viz_app.server.streamlit_bridge import iterate_over_copies, keep_reconnecting, lead_unknown_addresses_home
+from viz_app.server.streamlit_bridge import (
+    iterate_over_copies,
+    keep_reconnecting,
+    lead_unknown_addresses_home,
+    look_up_single_values,
+)
 from viz_app.server.uploads import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.choices import publish_choices, read_choices, replace_choices, restore_choices
@@ -32,6 +37,7 @@ ICON, LOGO = str(LIVE / "ui" / "icon.svg"), str(LIVE / "ui" / "logo.svg")
 bound_received_files()
 guard_callbacks()
 iterate_over_copies()
+look_up_single_values()
 note_first_visit()
 lead_unknown_addresses_home()
 restore_choices()

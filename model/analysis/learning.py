@@ -155,8 +155,9 @@ def greedy_by_guessing(
 ) -> list[int]:
     """Write what greedy search writes, with few passes: each confirms the start of a guess and corrects one token.
 
-    A guess continues a text with what followed its last token before, in this text or in the first guess. This foresees
-    repetitions, which fill the texts of an untrained model, and the return to the words of the trained model.
+    A guess continues a text with what the model chose after its last token before, in this text or in an earlier guess.
+    This foresees repetitions, which fill the texts of an untrained model, and the return to the words of the first
+    guess.
 
     Args:
         choose: From T ids and a position to what the model writes there and at each later one, after the ids before it.
@@ -165,12 +166,13 @@ def greedy_by_guessing(
         ends: The ids that end a text.
         limit: The most tokens.
     """
-    first = guess
+    followers: dict[int, int] = {}
     while True:
+        followers.update(zip(guess, choices[1:], strict=False))
         own = list(choices[: len(agreed(choices, guess)) + 1])
         if own[-1] in ends or len(own) >= limit:
             return own[:limit]
-        followers = dict(pairwise([*first, *own]))
+        followers.update(pairwise(own))
         guess = list(own)
         while len(guess) < limit and guess[-1] not in ends:
             guess.append(followers.get(guess[-1], choices[min(len(guess), len(choices) - 1)]))

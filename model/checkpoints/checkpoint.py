@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -302,7 +302,12 @@ def checkpoint_name(folder: Path) -> str:
 
     A folder in a package is often called `model`. Then the folder above it has the name.
     """
-    folder = Path(os.path.abspath(folder))  # "." has no name
+    return name_of(os.path.abspath(folder))  # "." has no name
+
+
+@lru_cache(maxsize=1024)
+def name_of(path: str) -> str:
+    folder = Path(path)
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
         return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
     return folder.parent.name if folder.name == "model" and folder.parent.name else folder.name

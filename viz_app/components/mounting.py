@@ -8,7 +8,7 @@ component is a short text, which waits for this library and takes its own functi
 import base64
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import streamlit as st
@@ -50,9 +50,12 @@ def component(
     def callback(event: str) -> Callable[[], object]:
         return lambda: reports[event](st.session_state[str(key)][event])
 
+    sent = cast(dict[str, object], finite({**data, "words": words_of(module)}))
+    # Streamlit examines each list for a table, but no tuple.
+    sent = {part: tuple(value) if isinstance(value, list) else value for part, value in sent.items()}
     registered(name)(
         key=key,
-        data=finite({**data, "words": words_of(module)}),
+        data=sent,
         **{f"on_{event}_change": callback(event) for event in reports},
     )
 

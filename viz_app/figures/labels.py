@@ -3,6 +3,7 @@
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from html import unescape
 from itertools import accumulate
 
@@ -19,6 +20,8 @@ MAX_LABEL = 18  # letters; a wide one counts as two
 
 def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
     """A token with signs for line breaks and tabs, cut to `limit` letters. A Chinese or Korean letter counts as two."""
+    if len(token) <= limit and token.isascii() and token.isalnum():
+        return token  # most labels, which nothing below would change
     text = visible(token)
     ends = list(accumulate(map(letters, text)))  # the letters up to each character
     return isolated(f"{text[: bisect_right(ends, limit - 1)]}…" if ends and ends[-1] > limit else text)
@@ -67,6 +70,7 @@ def character_width(character: str) -> float:
     return (0.0, NARROW, WIDE)[letters(character)]
 
 
+@lru_cache(maxsize=4096)
 def letters(character: str) -> int:
     """As how many Latin letters a character counts: 0 without a width, 2 in Chinese and Korean."""
     if unicodedata.category(character) in ("Cf", "Mn"):

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -35,6 +35,7 @@ __all__ = [
     "keep",
     "key_of",
     "known",
+    "once_per_run",
     "read_only",
     "remembered",
     "signature_of",
@@ -263,11 +264,12 @@ def read_only(value: Result) -> Result:
     elif kind is dict:
         changed = {name: read_only(part) for name, part in given.items()}
     elif kind in (tuple, list):
-        parts = [read_only(part) for part in given]
+        parts = [part if type(part) in ATOMS else read_only(part) for part in given]
         if any(new is not old for new, old in zip(parts, given, strict=True)):
             changed = kind(parts)
     elif is_dataclass(kind):
-        new_parts = {name: new for name, old in vars(given).items() if (new := read_only(old)) is not old}
+        others = [(name, part) for name, part in vars(given).items() if type(part) not in ATOMS]
+        new_parts = {name: new for name, old in others if (new := read_only(old)) is not old}
         changed = replace(given, **new_parts) if new_parts else value
     return cast(Result, changed)
 
@@ -279,17 +281,18 @@ def size_of(value: object) -> int:
     own = sys.getsizeof(value)
     if kind in ATOMS:
         return own
+    parts: Iterable[object] = ()
     if kind is np.ndarray:
         return own if given.base is None else own + int(given.nbytes)
     if kind is pd.DataFrame:
         return int(given.memory_usage(deep=True).sum()) + 1024
     if kind is dict:
-        return own + sum(size_of(name) + size_of(part) for name, part in given.items())
-    if kind in (tuple, list, frozenset, set):
-        return own + sum(map(size_of, given))
-    if is_dataclass(kind):
-        return own + sys.getsizeof(vars(given)) + sum(map(size_of, vars(given).values()))
-    return own
+        parts = (*given, *given.values())
+    elif kind in (tuple, list, frozenset, set):
+        parts = given
+    elif is_dataclass(kind):
+        parts, own = vars(given).values(), own + sys.getsizeof(vars(given))
+    return own + sum(sys.getsizeof(part) if type(part) in ATOMS else size_of(part) for part in parts)
 
 
 MEGABYTE = 1 << 20
@@ -314,8 +317,8 @@ MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as larg
 # take 3 s. The limit of `longest_text` is 400 MB. Such a result is kept, because each click needs it again.
 RESULTS_SHARE = min(memory() // 16, 1024 * MEGABYTE)
 RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=GATE.outside)
-# The results of this run of a page that are too large to keep: a page asks for the same one in several places.
-LARGE: ContextVar[dict[Hashable, object] | None] = ContextVar("LARGE", default=None)
+# What only this run of a page keeps, such as results that are too large: it asks for the same one in several places.
+THIS_RUN: ContextVar[dict[Hashable, object] | None] = ContextVar("THIS_RUN", default=None)
 limit_heaps()
 return_memory = throttled(10)(return_freed_memory)
 
@@ -337,17 +340,32 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
                 with waiting(t(message)) if message else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*key[2:]))
 
-            large = LARGE.get()
-            if large and key in large:
-                return cast(Result, large[key])
+            kept = THIS_RUN.get()
+            if kept and key in kept:
+                return cast(Result, kept[key])
             result = RESULTS.get(key, compute)
-            if large is not None and RESULTS.peek(key) is None:
-                large[key] = result
+            if kept is not None and RESULTS.peek(key) is None:
+                kept[key] = result
             return result
 
         return ask
 
     return decorate
+
+
+def once_per_run(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Call a function once in each run of a page. Outside a run of a page, each call is a call."""
+
+    @wraps(function)
+    def ask() -> Result:
+        kept = THIS_RUN.get()
+        if kept is None:
+            return function()
+        if function not in kept:
+            kept[function] = function()
+        return cast(Result, kept[function])
+
+    return ask
 
 
 def known(function: Callable[..., object], *args: object, **kwargs: object) -> object | None:
@@ -426,13 +444,13 @@ def turn() -> Iterator[None]:
         many = t("Many visitors use this server now. Visitors before you: {before}.", before=before)
         place.info(many if before else t("You are next."), icon=":material/hourglass_top:")
 
-    large = LARGE.set({})
+    kept = THIS_RUN.set({})
     try:
         with GATE.inside(show_queue):
             if waited:
                 place.empty()
             yield
     finally:  # a page may end early, and new input may stop it
-        LARGE.reset(large)
+        THIS_RUN.reset(kept)
         return_memory()
         freeze_imports()

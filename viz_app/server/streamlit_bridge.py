@@ -6,8 +6,10 @@ and which function here to repair. The same for the page in the browser: `live/s
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from copy import copy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -34,10 +36,12 @@ __all__ = [
     "join_page",
     "keep_reconnecting",
     "lead_unknown_addresses_home",
+    "look_up_single_values",
     "received_files",
     "secret_of_browser",
     "session_id",
     "start_app",
+    "titled_page",
     "went_through_history",
     "wrap_callbacks",
 ]
@@ -100,6 +104,54 @@ def iterate_over_copies() -> None:
     """
     states: Any = WStates
     states.__iter__ = lambda self: iter(list(self.states))
+
+
+def titled_page(title: str, **settings: Hashable) -> StreamlitPage:
+    """As `st.Page` for a script, which `st.Page` examines again in each call.
+
+    Args:
+        title: Of the page, in the language of the visitor.
+        settings: The script and the other arguments of `st.Page`.
+    """
+    page = copy(examined_page(has_page(), **settings))
+    page._title = title
+    return page
+
+
+@cache
+def examined_page(in_run: bool, *, script: Path, **settings: Any) -> StreamlitPage:
+    """Only in a run of a page does `st.Page` make a whole page."""
+    return st.Page(script, title="-", **settings)
+
+
+class StateView(Mapping[str, Any]):
+    """The values of a session by key, each looked up when it is needed."""
+
+    def __init__(self, state: SessionState, collect: Callable[[SessionState], dict[str, Any]]) -> None:
+        self.state, self.collect = state, collect
+
+    def __getitem__(self, key: str) -> Any:
+        return self.state[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.state
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.collect(self.state))
+
+    def __len__(self) -> int:
+        return len(self.collect(self.state))
+
+
+@cache
+def look_up_single_values() -> None:
+    """Let each list and each slider look up its own value only, in this process; the second call does nothing.
+
+    Streamlit collects all values of the session for each of them, which takes longer than the rest of the widget.
+    """
+    states: Any = SessionState
+    collect = states.filtered_state.fget
+    states.filtered_state = property(lambda self: StateView(self, collect))
 
 
 def lead_unknown_addresses_home() -> None:

@@ -54,6 +54,7 @@ from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.models import (
     FloatArray,
     loaded,
+    parameters_of,
     recorded_layer,
     recorded_run,
     result_of,
@@ -191,16 +192,19 @@ def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
     return ""
 
 
+@remembered()
 def why_no_residual_stream(key: CheckpointKey) -> str:
     """Why the residual stream cannot be shown; "" if it can."""
     return refusal(lambda checkpoint: stacks_of(checkpoint.model), key)
 
 
+@remembered()
 def why_no_masks(key: CheckpointKey) -> str:
     """Why no masks can be shown; "" if they can."""
     return refusal(require_masks, key)
 
 
+@remembered()
 def why_no_norms(key: CheckpointKey) -> str:
     """Why the model has no `value_norms`; "" if it has."""
     return refusal(require_mixing, key)
@@ -248,10 +252,9 @@ def why_no_effects(key: CheckpointKey, text: Text) -> str:
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
     """About how long `silence_each_head` takes."""
-    checkpoint, result = loaded(key), result_of(key, Run(text=text))
+    result = result_of(key, Run(text=text))
     tokens = len(result.source) + len(result.written)
-    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
-    return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
+    return len(all_heads(loaded(key).model)) * tokens * parameters_of(key) / (WORK_PER_SECOND * threads())
 
 
 def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:

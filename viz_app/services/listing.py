@@ -20,7 +20,7 @@ from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.safety.weight_files import read_header
 from model.text.vocab import NEW_TOKENS
 from viz_app.content.cards import ModelCard, read_card
-from viz_app.server.server_state import remembered
+from viz_app.server.server_state import once_per_run, remembered
 from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
@@ -79,8 +79,9 @@ def shared_checkpoints() -> list[Listed]:
     return [list_one(path) for path in find_checkpoints(checkpoint_folders()).values()]
 
 
+@once_per_run
 def listed_checkpoints() -> list[Listed]:
-    """All folders that look like a checkpoint, read again in each call, so that a new checkpoint appears at once.
+    """All folders that look like a checkpoint, read again in each run of a page, so that a new one appears at once.
 
     The visitor's own checkpoints come last. They never hide another checkpoint with the same name.
     """

@@ -54,6 +54,7 @@ __all__ = [
     "log_odds_of_label",
     "log_prob_of",
     "parameter_table",
+    "parameters_of",
     "recorded_layer",
     "recorded_run",
     "result_of",
@@ -243,10 +244,15 @@ def seconds_of_run(key: CheckpointKey, run: Run) -> float:
     return 0.0 if known(result_of, key, run) is not None else seconds_of_search(key, run.text)
 
 
+@remembered()
+def parameters_of(key: CheckpointKey) -> int:
+    """How many parameters the model has."""
+    return sum(parameter.numel() for parameter in loaded(key).model.parameters())
+
+
 def seconds_of_search(key: CheckpointKey, text: Text) -> float:
     """About how long a search over a text takes."""
-    checkpoint = loaded(key)
-    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    checkpoint, parameters = loaded(key), parameters_of(key)
     longest = checkpoint.config.model.max_length
     reads = min(len(checkpoint.tokenizers.encode(cut(text), longest).ids), longest)
     task = checkpoint.config.task

@@ -94,8 +94,9 @@ def restore_choices() -> None:
         kept.chosen = too_long | read_choices(st.query_params.to_dict())
     if went_through_history():
         return  # the widgets still hold older values
+    held = set(st.session_state)  # a question for each name would take five times as long
     for name in FORMS:
-        if name in st.session_state and (name not in kept.shown or st.session_state[name] != kept.shown[name]):
+        if name in held and (name not in kept.shown or st.session_state[name] != kept.shown[name]):
             kept.chosen[name] = st.session_state[name]
 
 

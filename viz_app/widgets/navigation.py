@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz_app.content import shared
 from viz_app.content.translation import t
-from viz_app.server.streamlit_bridge import StreamlitPage
+from viz_app.server.streamlit_bridge import StreamlitPage, titled_page
 
 __all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of"]
 
@@ -46,9 +46,9 @@ def page_menu() -> StreamlitPage:
 def page_of(name: str) -> StreamlitPage:
     """The page with this name as Streamlit navigates to it. `HOME` has an empty address."""
     page = PAGES[name]
-    return st.Page(
-        FOLDER / f"{name}.py",
-        title=t(page.title),
+    return titled_page(
+        t(page.title),
+        script=FOLDER / f"{name}.py",
         icon=f":material/{page.icon}:",
         url_path=name,
         default=name == HOME,

@@ -5,7 +5,7 @@ from types import FunctionType
 import pytest
 
 from viz_app.server import server_state
-from viz_app.server.server_state import Cache, keep, known, remembered, turn
+from viz_app.server.server_state import Cache, keep, known, once_per_run, remembered, turn
 
 
 def test_calls_with_the_same_meaning_share_one_result() -> None:
@@ -49,3 +49,18 @@ def test_a_result_that_is_too_large_to_keep_is_computed_once_in_a_run_of_a_page(
     with turn():
         large(500)
     assert calls == [500, 500], "the memory holds it only as long as the page runs"
+
+
+def test_what_each_run_of_a_page_reads_again_is_read_once_in_it() -> None:
+    reads: list[int] = []
+
+    @once_per_run
+    def read() -> int:
+        reads.append(len(reads))
+        return len(reads)
+
+    with turn():
+        assert (read(), read()) == (1, 1)
+    with turn():
+        assert (read(), read()) == (2, 2)
+    assert (read(), read()) == (3, 4)

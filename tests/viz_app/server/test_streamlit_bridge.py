@@ -129,6 +129,36 @@ def test_the_values_of_widgets_may_change_while_a_run_goes_through_them(monkeypa
     assert set(states) == {"first", "first of the run before"}, repair("iterate_over_copies", changed)
 
 
+def page_with_a_list() -> None:
+    import streamlit as st
+
+    st.session_state.setdefault("other", "kept")
+    st.session_state.setdefault("chosen", None)
+    st.selectbox("List", ["a", "b"], key="chosen")
+    st.session_state["whole"] = set(st.session_state), st.session_state.to_dict()["other"]
+
+
+def test_a_list_looks_up_its_own_value_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[object] = []
+    original: Any = bridge.SessionState.filtered_state
+
+    def collect(state: bridge.SessionState) -> dict[str, Any]:
+        collected.append(state)
+        whole: dict[str, Any] = original.fget(state)
+        return whole
+
+    monkeypatch.setattr(bridge.SessionState, "filtered_state", property(collect))  # this process gets it back
+    bridge.look_up_single_values.__wrapped__()
+    app = AppTest.from_function(page_with_a_list, default_timeout=PATIENCE).run()
+    assert not app.exception, repair("look_up_single_values", f"a list fails ({app.exception})")
+    assert app.selectbox[0].value is None, repair("look_up_single_values", "a list does not find its own value")
+    app.selectbox[0].select("b").run()
+    names, other = app.session_state["whole"]
+    assert (app.selectbox[0].value, other) == ("b", "kept")
+    assert {"other", "chosen"} <= names
+    assert len(collected) == 2, repair("look_up_single_values", "a list reads the whole session another way")
+
+
 @pytest.mark.parametrize("name", ["add_file", "remove_session_files", "file_storage"])
 def test_the_store_of_received_files_has_what_bounds_it(name: str) -> None:
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -163,6 +193,30 @@ def test_the_types_of_tabs_and_pages_have_what_the_app_reads() -> None:
     assert hasattr(bridge.TabContainer, "open"), repair("TabContainer", "a tab has no `open`")
     for name in ("title", "url_path", "run"):
         assert hasattr(bridge.StreamlitPage, name), repair("StreamlitPage", f"a page has no `{name}`")
+
+
+def page_with_titles() -> None:
+    from pathlib import Path
+
+    import streamlit as st
+
+    from viz_app.server import streamlit_bridge as bridge
+
+    script = Path(bridge.__file__)
+    pages = [
+        bridge.titled_page(title, script=script, icon=":material/school:", url_path="lessons", default=False)
+        for title in ("Lessons", "Lektionen")
+    ]
+    whole = st.Page(script, title="Lektionen", icon=":material/school:", url_path="lessons", default=False)
+    st.session_state["titles"] = [page.title for page in pages]
+    st.session_state["same"] = vars(pages[1]) == vars(whole)
+
+
+def test_a_page_gets_its_title_in_the_language_of_each_visitor() -> None:
+    app = AppTest.from_function(page_with_titles, default_timeout=PATIENCE).run()
+    assert not app.exception, repair("titled_page", f"a page cannot be copied ({app.exception})")
+    assert app.session_state["titles"] == ["Lessons", "Lektionen"], repair("titled_page", "a title is not in `_title`")
+    assert app.session_state["same"], repair("titled_page", "a page keeps its title in another place too")
 
 
 def test_a_thread_without_a_page_stays_without_one() -> None:
