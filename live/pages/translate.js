@@ -4,7 +4,8 @@ import { attentionLines, wordLines } from "../ui/lines.js";
 import { attentionMap, headGrid } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
-import { heading, mount, note, place, segmented, table, toggle } from "../controls/controls.js";
+import { heading, mount, note, place, segmented, table } from "../controls/controls.js";
+import { switchedOn, switches } from "../controls/switches.js";
 import { kindsOf, largeMap, lineData, lines, mapName, namesOf, smallMaps, sumsOf, viewOf } from "../pictures/maps.js";
 import { say } from "../ui/words.js";
 
@@ -32,8 +33,8 @@ export async function showTranslate(root, app) {
     draw(root, [...written(app, translation), note(say("This model has no attention."))]);
     return;
   }
-  const { kind, layer, head } = chosenHead(app), hideSpecial = choices.hide_special === "true";
-  const logarithmic = choices.logarithmic === "true";
+  const { kind, layer, head } = chosenHead(app);
+  const { hide_special: hideSpecial = false, logarithmic = false } = switchedOn("view", choices);
   const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic, app.language);
   const asLines = choices.view === "lines";
   const { view, lists } = chosenSection(app, whole);
@@ -61,10 +62,7 @@ export async function showTranslate(root, app) {
         place("map"),
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
-    el("div", { class: "row" }, [
-      toggle(say("Logarithmic colours"), logarithmic, app.set("logarithmic"), say("Makes small weights visible.")),
-      toggle(say("Hide special tokens"), hideSpecial, app.set("hide_special"), say("Leave out <s> and </s>.")),
-    ]),
+    el("div", { class: "row" }, [...switches("view", app), ...switches("run", app)]),
     place("between", "hidden"),
   ]);
   const open = (_, chosen) => app.change({ layer: String(chosen.layer + 1), head: String(chosen.head + 1) });

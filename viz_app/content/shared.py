@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from model.config.paths import HOME
 
@@ -18,6 +19,7 @@ __all__ = [
     "PAGES",
     "PUBLISHED_PAGES",
     "SHARED",
+    "SWITCHES",
     "WINDOW",
     "shared_texts",
 ]
@@ -30,7 +32,9 @@ PAGES: Mapping[str, Mapping[str, str]] = FOUND["pages"]  # name → section, ico
 PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 # Name → its form in a link; "published", the expression for its values in a published page; or "always", the value
 # that a published page always shows. Names never change.
-CHOICES: Mapping[str, Mapping[str, str]] = FOUND["choices"]
+CHOICES: Mapping[str, Mapping[str, Any]] = FOUND["choices"]
+# The choices that say all of themselves: their "label" and "help"; and "view" or "run", what they change.
+SWITCHES = {name: choice for name, choice in CHOICES.items() if "label" in choice}
 MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
 MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
 MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen
@@ -40,7 +44,6 @@ WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can 
 
 def shared_texts() -> list[str]:
     """The texts to translate, without repetitions."""
-    named = [*PAGES.values(), *PUBLISHED_PAGES.values()]
-    return list(
-        dict.fromkeys(one[part] for one in named for part in ("section", "title", "instruction") if part in one)
-    )
+    named = [*PAGES.values(), *PUBLISHED_PAGES.values(), *SWITCHES.values()]
+    parts = ("section", "title", "instruction", "label", "help")
+    return list(dict.fromkeys(one[part] for one in named for part in parts if part in one))

@@ -30,7 +30,7 @@ from viz_app.components.bundle import (
     text_of,
 )
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
-from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES
+from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, SWITCHES
 from viz_app.content.translation import N_
 from viz_app.services.attention_view import ONE_TEXT
 
@@ -79,7 +79,7 @@ SELECTOR_END = re.compile(r",(?![^(]*\))")
 AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
-# The texts of pages and of kinds of attention that a page holds; see `live/app/shared.js`.
+# The texts of pages, of kinds of attention and of switches that a page holds; see `live/app/shared.js`.
 NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "pages": {
         name: {text: own.get(text, PAGES[name][text]) for text in ("title", "instruction")}
@@ -91,6 +91,11 @@ NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             **{f"one_{part}": ONE_TEXT[getattr(kind, part)] for part in ("query", "key")},
         }
         for name, kind in KINDS.items()
+    },
+    "switches": {
+        name: {text: switch[text] for text in ("label", "help")}
+        for name, switch in SWITCHES.items()
+        if "published" in switch
     },
 }
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
@@ -161,8 +166,9 @@ class PageCode:
             group: {name: {part: numbers[text] for part, text in texts.items()} for name, texts in named.items()}
             for group, named in NAMES.items()
         }
-        choices = {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}}
-        return {"limits": LIMITS, "choices": choices, **names}
+        published = {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}}
+        choices = {name: {**choice, **names["switches"].get(name, {})} for name, choice in published.items()}
+        return {"limits": LIMITS, "pages": names["pages"], "kinds": names["kinds"], "choices": choices}
 
 
 def one_file(

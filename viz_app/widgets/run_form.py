@@ -36,6 +36,7 @@ from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.long_work import start_and_wait_for
+from viz_app.widgets.switches import draw_switches, with_switches
 from viz_app.widgets.text_notes import doubt_note, note_cleaning
 
 __all__ = [
@@ -95,8 +96,10 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> Run:
     text, search = ask(config, with_search=writes, opening=opening)
     end_without_text(text)
     run = Run(text=text, search=search)
-    if writes and run == run.usual:
+    if writes and search == GREEDY:
         run = replace(run, forced=chosen_forced_tokens(key))
+    if writes:
+        run = with_switches(run)
     if models.seconds_of_run(key, run) > MOST_SECONDS:
         work = analyses.run_work(key, run)
         if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
@@ -274,6 +277,7 @@ def search_picker(config: AnyConfig) -> SearchConfig:
         )
         if isinstance(config, ForeignConfig) and config.task == "continuation":
             continuation_settings(config)
+        draw_switches("run")
         if method == "beam":
             return beam_search(config)
         if method == "sample":

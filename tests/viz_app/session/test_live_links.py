@@ -33,7 +33,7 @@ SAMPLES = {
     },
     **{"forced": "0.300-2.17", "intervention": CHANGES, "click_means": "flatten", "mask_kind": "cross"},
     **{"steps_kind": "decoder", "position_tab": "waves", "painted_weight": "0.35", "head_temperature": "2.5"},
-    **dict.fromkeys(("logarithmic", "hide_special", "guess", "scaled"), "true"),
+    **{name: "true" for name, choice in CHOICES.items() if choice["form"] == "switch" and "published" in choice},
     **dict.fromkeys(("layer", "step", "query", "window_row", "window_column", "shuffle", "sentence"), "2"),
     **{"method": "greedy", "steps_view": "greedy", "heads_tab": "board", "inside_tab": "head", "mask_tab": "right"},
     **{"lessons_tab": "learn", "checkpoint_tab": "card", "length": "64", "base": "10000", "width": "256"},

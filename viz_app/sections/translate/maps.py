@@ -15,7 +15,7 @@ from model.config.model import RecurrentConfig
 from model.inference.run import Result, Run
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.content.numbers import percent, sentences
-from viz_app.content.plain import as_sentence, plain
+from viz_app.content.plain import as_sentence
 from viz_app.content.shared import MAX_CHIPS, MAX_TILE, WINDOW
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.style import bound_of
@@ -33,7 +33,7 @@ from viz_app.services.attention_view import (
     with_value_norms,
 )
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle, switched
+from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw_heads, draw_map
 from viz_app.widgets.head_picker import (
     Aggregate,
@@ -47,6 +47,7 @@ from viz_app.widgets.head_picker import (
 )
 from viz_app.widgets.headings import explanation, section
 from viz_app.widgets.presenter_mode import SCALE, presenting, step_buttons
+from viz_app.widgets.switches import ViewSettings, draw_switches, view_settings
 
 __all__ = ["VIEWS", "choose_map", "display_options", "largest_weights", "map_notes", "map_pictures", "word_lines"]
 
@@ -86,10 +87,7 @@ class MapChoice:
     layer: int  # counted from 0
     head: int | Aggregate  # counted from 0
     how: View
-    merged: bool  # subwords are merged into words
-    without_special: bool
-    weighted: bool  # by value norms
-    logarithmic: bool
+    settings: ViewSettings
     maps: AttentionView  # of all layers and heads
     large: ChosenMap
     translation: Result
@@ -118,25 +116,24 @@ class MapChoice:
     @property
     def as_written(self) -> bool:
         """Whether the large map has a row and a column for each token, with the attention weights."""
-        return not (self.merged or self.without_special or self.weighted)
+        return not (self.settings.merge or self.settings.hide_special or self.settings.norms)
 
 
 def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     """Ask for the kind of attention, the view, the layer and the head. The checkpoint has a kind of attention."""
     config, translation = models.config_of(key), models.result_of(key, run)
     kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
-    weighted = switched("norms") and not why_no_value_norms(key)
+    settings = view_settings()
+    settings = replace(settings, norms=settings.norms and not why_no_value_norms(key))
     with kind_column:
         kind = pick_kind(config.model.kinds)
     settle("view", "heatmaps", VIEWS)
     how = view_column.segmented_control(
         t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
     )
-    tokens = {"merge": switched("merge"), "hide_special": switched("hide_special")}
-    norms = analysis_of(value_norms, key, run) if weighted else None
-    tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
-    norms = analysis_of(value_norms, key, run) if weighted else None
-    maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
+    tokens = {"merge": settings.merge, "hide_special": settings.hide_special}
+    weighted = with_value_norms(translation, analysis_of(value_norms, key, run)) if settings.norms else translation
+    maps = view(weighted, kind, **tokens)
     layers, heads = maps.maps.shape[:2]
     with head_column:
         has_aggregates = not isinstance(config.model, RecurrentConfig)
@@ -148,12 +145,9 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
         layer=layer,
         head=head,
         how=how or "heatmaps",
-        merged=tokens["merge"],
-        without_special=tokens["hide_special"],
-        weighted=weighted,
-        logarithmic=switched("logarithmic"),
+        settings=settings,
         maps=maps,
-        large=chosen_map(maps, rolled, layer, head, weighted=weighted),
+        large=chosen_map(maps, rolled, layer, head, weighted=settings.norms),
         translation=translation,
     )
 
@@ -182,8 +176,8 @@ def all_heads(choice: MapChoice) -> None:
         shown.maps,
         shown.allowed,
         chosen=(choice.layer, choice.head if isinstance(choice.head, int) else None),
-        largest=bound_of(shown.maps) if choice.weighted else 1.0,
-        logarithmic=choice.logarithmic,
+        largest=bound_of(shown.maps) if choice.settings.norms else 1.0,
+        logarithmic=choice.settings.logarithmic,
         key="overview",
         alt=alt,
         title=title,
@@ -206,7 +200,7 @@ def one_head(choice: MapChoice) -> None:
         alt=alt,
         unit=chosen.unit,
         largest=chosen.largest,
-        logarithmic=choice.logarithmic,
+        logarithmic=choice.settings.logarithmic,
         title=title,
     )
 
@@ -239,7 +233,9 @@ def bertviz(choice: MapChoice, which: Literal["head", "model"]) -> None:
     from viz_app.export import bertviz_frame
 
     # BertViz draws weights from 0 to 1, so never value norms.
-    shown = view(choice.translation, choice.kind, merge=choice.merged, hide_special=choice.without_special)
+    shown = view(
+        choice.translation, choice.kind, merge=choice.settings.merge, hide_special=choice.settings.hide_special
+    )
     limit = bertviz_frame.MAX_TOKENS[which]
     tokens = max(shown.maps.shape[2:])
     if tokens > limit:
@@ -294,7 +290,10 @@ def map_pictures(choice: MapChoice) -> None:
 def display_options(key: CheckpointKey, run: Run) -> None:
     """Draw the row below the pictures."""
     with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
-        switches(key)
+        refused = {"merge": ""} if models.config_of(key).tokenizer.kind == "words" else {}
+        if no_norms := why_no_value_norms(key):
+            refused["norms"] = no_norms
+        draw_switches("view", refused=refused, left_out=("shares",) if analyses.why_no_residual_stream(key) else ())
         when = WHEN_READING if models.config_of(key).task == "reading" else WHEN_WRITING
         explanation(
             t("How it is computed"),
@@ -302,45 +301,6 @@ def display_options(key: CheckpointKey, run: Run) -> None:
             r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
         )
         downloads(key, run)
-
-
-def switches(key: CheckpointKey) -> None:
-    """The switches for the display. `choose_map` and `written_text` have read them already, see `switched`."""
-    st.toggle(
-        t("Merge subwords"),
-        key="merge",
-        disabled=models.config_of(key).tokenizer.kind == "words",
-        help=t(
-            "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
-            "for queries."
-        ),
-    )
-    st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
-    no_norms = why_no_value_norms(key)
-    st.toggle(
-        t("× value norms"),
-        key="norms",
-        disabled=bool(no_norms),
-        help=plain(no_norms)
-        or t(
-            "Multiply each weight by the length of the vector that its key contributes: the value after the output "
-            "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect."
-        ),
-    )
-    st.toggle(
-        t("Log colours"),
-        key="logarithmic",
-        help=t("Use a logarithmic colour scale, which shows small weights too."),
-    )
-    if not analyses.why_no_residual_stream(key):
-        st.toggle(
-            t("Read or guessed"),
-            key="shares",
-            help=t(
-                "Draw a bar below each written token: blue is the share from the source, orange the share from the "
-                "tokens before it. See the page Inside."
-            ),
-        )
 
 
 def map_notes(choice: MapChoice) -> None:

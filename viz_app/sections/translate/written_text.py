@@ -19,11 +19,11 @@ from viz_app.content.translation import N_, t, tn, worded
 from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import switched
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.forced_words import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.marked_text import rows_of_chips, sentence
 from viz_app.widgets.run_form import PAIR_CUT
+from viz_app.widgets.switches import view_settings
 
 __all__ = ["token_rows", "translation_notes", "written_text"]
 
@@ -81,7 +81,7 @@ def token_rows(translation: Result) -> Mapping[str, Sequence[Token]]:
 
 def source_shares(key: CheckpointKey, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
-    if not switched("shares") or analyses.why_no_residual_stream(key):
+    if not view_settings().shares or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
         given = models.result_of(key, run).prompt_length
