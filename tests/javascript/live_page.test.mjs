@@ -5,6 +5,7 @@ import {
   noChanges, readAddress, readChanges, readForced, toggled, within, writeAddress, writeChanges, writeForced,
 } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
+import { switchedOn } from "../../live/controls/switches.js";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);
@@ -55,4 +56,17 @@ test("forced words are sorted by their positions", () => {
   assert.equal(forced.get(2), 30);
   assert.equal(writeForced(forced), "2.30-7.1");
   assert.equal(writeForced(readForced("")), "");
+});
+
+test("switches change the view or the run together, and only those that are on", () => {
+  const { choices } = SHARED, unordered = { form: "switch", run: { changes: "nopositions" } };
+  try {
+    SHARED.choices = { ...choices, unordered };
+    const on = { hide_special: "true", logarithmic: "false", unordered: "true", text: "true" };
+    assert.deepEqual(switchedOn("view", on), { hide_special: true });
+    assert.deepEqual(switchedOn("run", on), { changes: "nopositions" });
+    assert.deepEqual(switchedOn("run", {}), {});
+  } finally {
+    SHARED.choices = choices;
+  }
 });

@@ -201,9 +201,10 @@ def settle(name: str, default: object, allowed: Container[object] | None = None)
     give(name, chosen if allowed is None or chosen in allowed else default, default)
 
 
-def switched(name: str, *, default: bool = False) -> bool:
-    """Whether a switch is on. A page can ask before it draws the switch."""
-    settle(name, default)
+def switched(name: str) -> bool:
+    """Whether a switch is on. A page can ask before it draws the switch, and again after it."""
+    if name not in choices().settled:
+        settle(name, False)
     return bool(st.session_state[name])
 
 

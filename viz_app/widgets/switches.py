@@ -45,7 +45,7 @@ def with_switches(run: Run) -> Run:
 
 def switched_on(part: Part) -> dict[str, Any]:
     """What all switches that are on change together, by name; a later switch changes the same name again."""
-    on = (switch.get(part, {}) for name, switch in SWITCHES.items() if switched(name))
+    on = (switch[part] for name, switch in SWITCHES.items() if part in switch and switched(name))
     return {name: value for changes in on for name, value in changes.items()}
 
 
