@@ -140,15 +140,15 @@ def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_snapshot_shares_the_tokenizers_of_its_model_in_the_count_of_memory(
     key: CheckpointKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=loading.model_bytes))
-    trained = loading.translator(key)
-    before = loading.MODELS.size
+    monkeypatch.setattr(models, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=models.model_bytes))
+    trained = models.translator(key)
+    before = models.MODELS.size
     first, *_ = list_snapshots(trained.path)
-    snapshot = loading.snapshot(key, first)
+    snapshot = models.snapshot(key, first)
     assert snapshot.tokenizers is trained.tokenizers
-    assert loading.snapshot(key, first).model is snapshot.model
+    assert models.snapshot(key, first).model is snapshot.model
     weights = sum(parameter.nbytes for parameter in snapshot.model.parameters())
-    assert weights <= loading.MODELS.size - before < weights + 2e6
+    assert weights <= models.MODELS.size - before < weights + 2e6
 
 
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
