@@ -131,17 +131,25 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
         CheckpointError: its weights cannot be loaded.
     """
     trained = translator(key)
-    return MODELS.get((key, step), lambda: called_directly(open_snapshot(trained, list_snapshots(trained.path)[step])))
+
+    def load() -> object:
+        opened = called_directly(open_snapshot(trained, list_snapshots(trained.path)[step]))
+        # A file of weights has no tokenizers of its own, so only the model counts.
+        return opened.model if opened.tokenizers is trained.tokenizers else opened
+
+    kept = MODELS.get((key, step), load)
+    return kept if isinstance(kept, Checkpoint) else replace(trained, model=cast(Any, kept))
 
 
-def model_bytes(loaded: object) -> int:
-    """Bytes of the parameters and buffers of a model in the cache, with a tokenizer as large as any.
+def model_bytes(loaded: Any) -> int:
+    """Bytes of the parameters and buffers of a model in the cache; of a checkpoint, with tokenizers as large as any.
 
     Memory that several of them share counts once.
     """
-    assert isinstance(loaded, Checkpoint | ClassifierCheckpoint)
-    storages = [tensor.untyped_storage() for tensor in (*loaded.model.parameters(), *loaded.model.buffers())]
-    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values()) + 8 * MEGABYTE
+    whole = isinstance(loaded, Checkpoint | ClassifierCheckpoint)
+    model = loaded.model if whole else loaded
+    storages = [tensor.untyped_storage() for tensor in (*model.parameters(), *model.buffers())]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values()) + 8 * MEGABYTE * whole
 
 
 MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)

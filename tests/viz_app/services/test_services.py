@@ -138,6 +138,20 @@ def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) ->
     assert models.MODELS.size < 300e6
 
 
+def test_a_snapshot_shares_the_tokenizers_of_its_model_in_the_count_of_memory(
+    key: CheckpointKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=models.model_bytes))
+    trained = models.translator(key)
+    before = models.MODELS.size
+    first, *_ = list_snapshots(trained.path)
+    snapshot = models.snapshot(key, first)
+    assert snapshot.tokenizers is trained.tokenizers
+    assert models.snapshot(key, first).model is snapshot.model
+    weights = sum(parameter.nbytes for parameter in snapshot.model.parameters())
+    assert weights <= models.MODELS.size - before < weights + 2e6
+
+
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
     beyond = "dog " * (models.MAX_CHARACTERS // 4)
     assert models.result_of(key, Run(text=beyond)) is models.result_of(key, Run(text=beyond + "cat"))
