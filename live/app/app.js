@@ -1,7 +1,6 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
 // page that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
-import { switchedOn } from "../controls/switches.js";
 import { N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
@@ -168,8 +167,7 @@ export class App {
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
   translate({ record } = {}) {
-    const { changes: code } = switchedOn("run", this.choices), changes = code && this.session.changes(code);
-    return this.session.translate(this.text, { forced: this.forced, record, changes });
+    return this.session.translate(this.text, { forced: this.forced, record });
   }
 
   /** The forced words that this model has. */

@@ -1,4 +1,4 @@
-// The switches of a page: shared.json says of each one its text, and what it changes in the view or in the run.
+// The switches of a published page. shared.json says of each one its text, and what it changes.
 import { SHARED } from "../app/shared.js";
 import { say } from "../ui/words.js";
 import { toggle } from "./controls.js";
@@ -9,16 +9,13 @@ import { toggle } from "./controls.js";
  * @returns {Record<string, any>}
  */
 export function switchedOn(part, choices) {
-  return Object.assign({}, ...Object.entries(SHARED.choices).map(
-    ([name, choice]) => (choices[name] === "true" ? choice[part] : null)
-  ));
+  const { choices: known } = SHARED;
+  return Object.assign({}, ...Object.keys(known).map((name) => choices[name] === "true" && known[name][part]));
 }
 
-/** The switches of a published page that change the view or the run. @param {"view" | "run"} part @param {App} app */
-export function switches(part, app) {
-  return Object.entries(SHARED.choices).filter(([, choice]) => choice[part] && choice.published).map(
-    ([name, { label = "", help = "" }]) => toggle(
-      say(label), app.choices[name] === "true", app.set(name), say(help).replaceAll("`", "")
-    )
-  );
+/** The switches of a published page, which change the view. @param {App} app */
+export function switches(app) {
+  return Object.entries(SHARED.choices).flatMap(([name, { label = "", help = "", view }]) => (view
+    ? toggle(say(label), app.choices[name] === "true", app.set(name), say(help).replaceAll("`", ""))
+    : []));
 }

@@ -34,7 +34,7 @@ export async function showTranslate(root, app) {
     return;
   }
   const { kind, layer, head } = chosenHead(app);
-  const { hide_special: hideSpecial = false, logarithmic = false } = switchedOn("view", choices);
+  const { hide_special: hideSpecial, logarithmic } = switchedOn("view", choices);
   const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic, app.language);
   const asLines = choices.view === "lines";
   const { view, lists } = chosenSection(app, whole);
@@ -62,7 +62,7 @@ export async function showTranslate(root, app) {
         place("map"),
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
-    el("div", { class: "row" }, [...switches("view", app), ...switches("run", app)]),
+    el("div", { class: "row" }, switches(app)),
     place("between", "hidden"),
   ]);
   const open = (_, chosen) => app.change({ layer: String(chosen.layer + 1), head: String(chosen.head + 1) });

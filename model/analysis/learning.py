@@ -18,7 +18,7 @@ from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
 from model.inference.passes import padded_for
 from model.inference.run import AttentionMaps, Result, attention_maps
-from model.inference.translate import greedy_text, require_writing
+from model.inference.translate import require_writing, search_text
 from model.network.cache import DecoderCache
 from model.text.vocab import Specials
 from model.trace import IfPresent, tracing
@@ -128,7 +128,9 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Result) -> SnapshotRe
         finished = ids[-1] in ends
         own = tokenizers.target.decode(ids[:-1] if finished else ids)
     else:
-        own, finished = greedy_text(snapshot, text, forced=dict(enumerate(agreed(choices, written))), limit=limit)
+        own, finished = search_text(
+            model, tokenizers, text, forced=dict(enumerate(agreed(choices, written))), limit=limit
+        )
     log_probs = logits.float().log_softmax(dim=-1).cpu()[torch.arange(len(written)), written]  # (T,)
     loss = -float(log_probs.clamp(min=LOWEST)[trained.prompt_length :].sum()) / tokens_of_model(trained)
     return SnapshotResult(text=own, finished=finished, maps=attention_maps(trace, model, (0,)), loss=loss)

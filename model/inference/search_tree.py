@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.search import NOTHING_FORCED, Branch, Fate, Step, finish
-from model.inference.translate import require_writing, search_input, start_search
+from model.inference.translate import decode_hypothesis, require_writing, search_input, start_search
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
@@ -78,9 +78,8 @@ def search_tree(
         for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
         if index >= skipped
     )
-    ids = winner.written
-    whole = [start.specials.bos, *ids] if model.task == "continuation" else ids
-    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=start.prompt_length)
+    text = decode_hypothesis(model, tokenizers, start, winner)
+    return SearchTree(nodes=nodes, text=text, prompt_length=start.prompt_length)
 
 
 def path_of_winner(branches: Sequence[tuple[int, int, Branch]], ids: Sequence[int]) -> set[int]:

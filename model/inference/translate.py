@@ -42,8 +42,16 @@ from model.text.tokenizers import TokenizerPair
 from model.trace import ATTENTION, Edit, tracing
 
 __all__ = [
-    *("best_hypotheses", "compute", "forced_ids", "greedy_text", "record_run", "record_translation", "require_writing"),
-    *("search_input", "start_search", "translate", "translate_lines", "with_model_settings"),
+    *(
+        "best_hypotheses",
+        "compute",
+        "decode_hypothesis",
+        "forced_ids",
+        "record_run",
+        "record_translation",
+        "require_writing",
+    ),
+    *("search_input", "search_text", "start_search", "translate", "translate_lines", "with_model_settings"),
 ]
 
 Report = Callable[[int, int], object]  # (tokens written, the most tokens)
@@ -227,26 +235,6 @@ def translate_lines(
     return ["" if best is None else tokenizers.target.decode(best.written) for best in hypotheses]
 
 
-def greedy_text(
-    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED, limit: int | None = None
-) -> tuple[str, bool]:
-    """Translate one text with greedy search, without recording anything.
-
-    Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text; it may be empty.
-        forced: Position → target id that is written there, whatever its probability.
-        limit: The most tokens to write, not counting a prompt; see `search_input`.
-
-    Returns:
-        The translation, and whether it ended by itself.
-    """
-    model = checkpoint.model
-    if not isinstance(model, Writes):
-        return record_reading(checkpoint, text)[0].text, True
-    return search_text(model, checkpoint.tokenizers, text, forced=forced, limit=limit)
-
-
 def search_text(
     model: Writes,
     tokenizers: TokenizerPair,
@@ -256,7 +244,19 @@ def search_text(
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
 ) -> tuple[str, bool]:
-    """As `greedy_text`, with any search and without a checkpoint."""
+    """Translate one text without recording anything.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        text: Any text; it may be empty.
+        search: The method and its settings.
+        forced: Position → target id that is written there, whatever its probability.
+        limit: The most tokens to write, not counting a prompt; see `search_input`.
+
+    Returns:
+        The translation, and whether it ended by itself.
+    """
     start = search_input(model, tokenizers, text, forced, limit=limit)
     _, (hypothesis, *_) = finish(start_search(model, start, search), keep_steps=False)
     return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished

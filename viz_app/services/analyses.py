@@ -9,7 +9,7 @@ that is bounded in bytes.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
@@ -61,7 +61,6 @@ from viz_app.services.models import (
     seconds_of_search,
     snapshot_result_of,
     translator,
-    without_maps,
 )
 
 __all__ = [
@@ -269,7 +268,7 @@ def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:
 @remembered()
 def patched_translation_of(key: CheckpointKey, donor: Text, text: Text, head: Head) -> Result:
     """The translation of a text while one head has its outputs for the donor, without its maps."""
-    return without_maps(patch_head(loaded(key), donor, text, head))
+    return replace(patch_head(loaded(key), donor, text, head), maps={})
 
 
 def position_table(key: CheckpointKey) -> FloatArray:

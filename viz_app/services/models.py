@@ -66,7 +66,6 @@ __all__ = [
     "tokens_to_force",
     "translator",
     "unused_parts",
-    "without_maps",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -284,10 +283,6 @@ def tokens_to_force(key: CheckpointKey, written: str) -> Forced:
 def search_tree_of(key: CheckpointKey, run: Run) -> SearchTree:
     """Every hypothesis of a beam search."""
     return search_tree(translator(key), texts_of(run.text)[0], search=run.search, forced=dict(run.forced))
-
-
-def without_maps(found: Result) -> Result:
-    return replace(found, maps={})
 
 
 @remembered()

@@ -22,9 +22,10 @@ from model.config.search import SearchConfig
 from model.inference.export import count_weights
 from model.inference.run import Run
 from model.interventions import Head, Intervention
+from viz_app.sections.translate import downloads
 from viz_app.server import server_state
 from viz_app.server.server_state import Cache, size_of
-from viz_app.services import analyses, listing, map_files, models
+from viz_app.services import analyses, listing, models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 
@@ -158,9 +159,9 @@ def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> No
 
 def test_a_table_of_a_long_text_is_refused_with_a_remedy(key: CheckpointKey) -> None:
     short, long = models.result_of(key, Run(text="A dog runs.")), models.result_of(key, Run(text=LONG))
-    assert map_files.too_long_for_a_table(short) == ""
-    assert map_files.map_file("csv", key, Run(text="A dog runs.")).count(b"\n") == count_weights(short) + 1
-    assert f"{count_weights(long):,} weights" in map_files.too_long_for_a_table(long)
+    assert downloads.too_long_for_a_table(short) == ""
+    assert downloads.map_file("csv", key, Run(text="A dog runs.")).count(b"\n") == count_weights(short) + 1
+    assert f"{count_weights(long):,} weights" in downloads.too_long_for_a_table(long)
 
 
 def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,21 +8,23 @@ from functools import partial
 import streamlit as st
 
 from model.analysis.importance import all_heads
-from model.inference.run import UNTOUCHED, Run
+from model.inference.export import FORMATS, count_weights, facts_of
+from model.inference.run import UNTOUCHED, Result, Run
 from model.interventions import Intervention
 from model.text.pair import texts_of
-from viz_app.content.numbers import sentences
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.translation import N_, in_language, language, t
 from viz_app.export.report import MAX_TOKENS, Changed, report
-from viz_app.server.server_state import GATE
-from viz_app.services import analyses, map_files, models
+from viz_app.server.server_state import GATE, cut
+from viz_app.services import analyses, models
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices
 from viz_app.widgets.text_notes import length_remedy
 
-__all__ = ["downloads"]
+__all__ = ["downloads", "map_file", "too_long_for_a_table"]
 
-FORMATS = {  # ending of a file of maps → its type, and what it holds
+MAX_TABLE = 300_000  # rows of a table, 20 MB
+FILES = {  # ending of a file of maps → its type, and what it holds
     "csv": ("text/csv", N_("A table with one row for each attention weight.")),
     "npz": ("application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
     "json": ("application/json", N_("All maps and their tokens as lists, for any programming language.")),
@@ -54,14 +56,14 @@ def downloads(key: CheckpointKey, run: Run) -> None:
             if max(len(translation.source), len(translation.read)) > MAX_TOKENS
             else "",
         )
-        for ending, (mime, description) in FORMATS.items():
+        for ending, (mime, description) in FILES.items():
             file_button(
                 ending.upper(),
-                partial(map_files.map_file, ending, key, run),
+                partial(map_file, ending, key, run),
                 f"headlight-maps.{ending}",
                 mime,
                 description=t(description),
-                refusal="" if ending == "npz" else map_files.too_long_for_a_table(translation),
+                refusal="" if ending == "npz" else too_long_for_a_table(translation),
             )
         st.caption(t("To save one picture, use the arrow at its lower right corner."))
 
@@ -80,6 +82,32 @@ def file_button(
         on_click="ignore",
         width="stretch",
     )
+
+
+def too_long_for_a_table(translation: Result) -> str:
+    """Why the maps are too large for CSV and JSON; "" if they are not."""
+    count = count_weights(translation)
+    if count <= MAX_TABLE:
+        return ""
+    return t(
+        "The maps of this text have {n} weights. A table can hold {limit}. Shorten the text, or download the NPZ file.",
+        n=decimal(count),
+        limit=decimal(MAX_TABLE),
+    )
+
+
+def map_file(form: str, key: CheckpointKey, run: Run) -> bytes:
+    """Make a file with all maps of a run.
+
+    Args:
+        form: One of `FORMATS`; only "npz" where the text is `too_long_for_a_table`.
+        key: The checkpoint.
+        run: The run.
+    """
+    with GATE.inside():
+        translation = models.result_of(key, run)
+        facts = {"checkpoint": key.name, **facts_of(cut(run.text)), "translation": translation.text}
+        return b"".join(FORMATS[form](translation, facts))
 
 
 def html_page(
