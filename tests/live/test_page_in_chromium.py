@@ -59,6 +59,11 @@ def ready(page: Page, act: Callable[[], object]) -> None:
     page.wait_for_function("(before) => document.documentElement.dataset.ready !== before", arg=before)
 
 
+def go(page: Page, link: str) -> None:
+    """Follow a link in the page that is open."""
+    ready(page, lambda: page.evaluate("(link) => { location.hash = link; }", link))
+
+
 def test_translation_and_maps_are_those_of_pytorch_and_a_link_opens_the_same_state(
     visit: Open, checkpoint: Checkpoint
 ) -> None:
@@ -242,7 +247,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(visit: Open, pho
     links = page.locator("nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert len(links) == 8
     for link in links:
-        ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
+        go(page, link)
         assert page.evaluate(AXE_RUN) == [], link
         assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"), link
 
@@ -311,19 +316,23 @@ def test_after_a_change_of_the_language_every_word_is_in_it(visit: Open, link: s
 
 
 def test_a_phone_shows_long_words_and_the_probabilities_of_the_last_token(visit: Open) -> None:
-    for width in (320, 390):
-        phone = {**PHONE, "viewport": {"width": width, "height": 844}}
-        for link in ("heads", "positions?position_tab=sentence", "positions?position_tab=waves"):
-            page = visit(f"#{link}{'&' if '?' in link else '?'}text={WORD}", **phone)
-            assert page.evaluate("() => document.documentElement.scrollWidth") == width, link
-            assert page.evaluate(WIDE) == [] or "position_tab" not in link
-        page = visit("#translate?text=The dogs are sleeping in the garden because they are tired.", **phone)
+    page = visit(f"#translate?text={WORD}", **PHONE)
+    for link in ("heads", "positions?position_tab=sentence", "positions?position_tab=waves"):
+        go(page, f"#{link}{'&' if '?' in link else '?'}text={WORD}")
+        for width in (320, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_function("(width) => document.documentElement.scrollWidth === width", arg=width)
+            if "position_tab" in link:
+                page.wait_for_function(f"() => !({WIDE})().length")
+    go(page, "#translate?text=The dogs are sleeping in the garden because they are tired.")
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
         for chip in (page.locator("[data-row=writes] .hl-chip").first, page.locator("[data-row=writes] .hl-chip").last):
             chip.focus()
             box = chip.locator(".hl-tip").bounding_box()
             assert box is not None
             assert 0 <= box["x"] <= width - box["width"]
-        assert page.evaluate("() => document.documentElement.scrollWidth") == width
+        page.wait_for_function("(width) => document.documentElement.scrollWidth === width", arg=width)
 
 
 def test_a_printed_page_has_the_sentence_and_whole_pictures_in_dark_ink(visit: Open) -> None:

@@ -135,6 +135,7 @@ def test_a_kill_at_any_write_of_the_first_epoch_leaves_a_run_that_resumes(
 ) -> None:
     monkeypatch.setattr(training, "SAVE_SECONDS", seconds)
     recipe = toy_recipe("words", max_epochs=1, **FAST | {"batch_tokens": 100})
+    recipe = recipe.with_settings({"d_model": 16, "d_ff": 16, "max_length": 24})
     straight = run(recipe, tmp_path / "straight", data=few_pairs)
     write, resumed_at = 0, []
     while killed_at(write, recipe, out := tmp_path / str(write), few_pairs, monkeypatch):

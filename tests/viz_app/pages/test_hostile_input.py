@@ -5,8 +5,9 @@ import shutil
 import threading
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -56,23 +57,31 @@ def change(path: Path, **values: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
-def request(starting: Callable[[], object] = lambda: None) -> float:
-    """Seconds that a visitor waits for a page, from the moment before `starting`.
+def clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
 
-    The smaller of two times: the wall time includes what other programs take, and the processor time of the process
-    includes what other threads do at the same time on other cores.
+
+def longest(readings: Iterable[tuple[float, float]]) -> float:
+    """Seconds of the longest time between two readings, on the clock where it is shorter.
+
+    The wall time includes what other programs take, and the processor time of the process includes what other threads
+    do at the same time on other cores.
     """
-    wall, processor = time.perf_counter(), time.process_time()
-    starting()
+    return min(max(later - earlier for earlier, later in pairwise(clock)) for clock in zip(*readings, strict=True))
+
+
+def request() -> tuple[float, float]:
+    """Draw a page; returns the clocks after it."""
     for _ in range(REQUEST):
         json.dumps(list(range(2000)))
-    return min(time.perf_counter() - wall, time.process_time() - processor)
+    return clocks()
 
 
 def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
     """How long the hostile input holds a request up, and what the input itself takes.
 
     Requests follow one another until the input is done, and the longest one counts: the input may hold them up late.
+    Each begins at the reading with which the one before ended, so that the input cannot hide between two.
 
     Returns:
         The time of that request as a ratio to one beside which nothing happens, and seconds of processor time.
@@ -88,13 +97,16 @@ def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
 
     with ThreadPoolExecutor(1) as pool:
         for _ in range(TRIES):
-            before = request()
+            before = longest([clocks(), request()])
             done = pool.submit(attempt)
-            disturbed = [request(lambda: both.wait(60))]
+            readings = [clocks()]
+            both.wait(60)
+            readings.append(request())
             while not done.done():
-                disturbed.append(request())
+                readings.append(request())
             done.result()
-            ratios.append(2 * max(disturbed) / (before + request()))
+            readings.append(clocks())
+            ratios.append(2 * longest(readings) / (before + longest([clocks(), request()])))
     return min(ratios), min(seconds)
 
 
