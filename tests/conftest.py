@@ -1,5 +1,6 @@
 """What many tests need: a corpus of our own, a model trained on it, and untrained models of every variant."""
 
+import gc
 import os
 from collections.abc import Callable
 from functools import cache
@@ -90,11 +91,11 @@ def toy_toml(**settings: object) -> str:
 # What takes long: folders and files of tests that train, serve or open large models, and fixtures that do.
 SLOW_FOLDERS = ("browser", "deploy", "live", "model/training", "model/foreign", "model/corpora", "weights")
 SLOW_FILES = {
-    *("test_hostile_input", "test_spare"),  # these measure times
+    "test_hostile_input",  # it measures times
     *("test_agreement", "test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line"),
     *("test_docs", "test_installation", "test_own_checkpoints", "test_patching", "test_presence", "test_promises"),
     *("test_services", "test_streams", "test_training_jobs", "test_translate_page"),
-    *("test_warm_process", "test_workbench"),
+    *("test_bundle", "test_run", "test_tiny_checkpoints", "test_upload_memory", "test_warm_process"),
 }
 SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}
 
@@ -106,6 +107,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         slow = folder.startswith(SLOW_FOLDERS) or item.path.stem in SLOW_FILES
         if not (slow or SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))):
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collections_see_only_what_is_new() -> None:
+    """Leave what lives before a file of tests out of garbage collections.
+
+    Libraries are half a million objects, and each training run ends with a collection: it took half of a short run.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,12 @@ from transformers import AutoTokenizer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
+from model.foreign import chat_template
 from model.foreign.chat_template import frame_of, rendered_alone
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
+from tests.conftest import PATIENCE
 
 TEMPLATE = (
     "{{ bos_token }}[system] {{ 'Be brief. ' * 3 }}{% for message in messages %}[{{ message['role'] }}] "
@@ -62,6 +64,12 @@ def test_what_a_template_adds_is_known(chat_model: Checkpoint) -> None:
     assert changed.tokenizer.chat
     assert changed.tokenizer.chat.before == "<s>[system] Be brief. Be brief. Be brief. [user] "
     assert changed.tokenizer.chat.after == "</s>[assistant] "
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine starts a process late; what a template computes is limited in processor time."""
+    monkeypatch.setattr(chat_template, "SECONDS", PATIENCE)
 
 
 @pytest.mark.parametrize(
