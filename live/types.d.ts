@@ -28,8 +28,8 @@ type Stop = () => void;
 type Choices = Record<string, string>;
 /** Every change of a visitor inside the model. */
 interface Changes { ablated: Head[]; uniform: Head[]; painted: PaintedCell[]; positions: boolean }
-/** What the engine says of an open checkpoint. */
-type Info = Awaited<ReturnType<Engine["open"]>>;
+/** What a page asks a model for: a text or a pair, forced words (position → id), and changes inside the model. */
+interface Asked { text: string; second?: string; forced?: Map<number, number>; changes?: Changes }
 /** The choices of a visitor for an open checkpoint. */
 interface Chosen { choices: Choices; info: Info }
 
@@ -112,7 +112,7 @@ interface WalkableChart {
 
 /** The row of a map that the visitor chose. */
 interface ChosenRow {
-  kind: string; layer: number; head: number; query: number; queries: string[]; keys: string[]; translation: Translation;
+  kind: string; layer: number; head: number; query: number; queries: string[]; keys: string[]; translation: Result;
 }
 /** The recorded vectors and numbers of one query: (K), (S, K), (S, K), (S), (S), (K). */
 interface RowParts {

@@ -165,9 +165,19 @@ export class App {
     );
   }
 
-  /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
-  translate({ record } = {}) {
-    return this.session.translate(this.text, { forced: this.forced, record });
+  /** What the visitor asks the model for, without changes inside it. @returns {Asked} */
+  get asked() {
+    return { text: this.text, second: this.second, forced: this.forced };
+  }
+
+  /** What the model does for it. @param {{ record?: string[] }} [options] */
+  result(options) {
+    return this.session.result(this.asked, options);
+  }
+
+  /** The second text of a pair, for a model that reads pairs. */
+  get second() {
+    return this.info?.readsPairs ? firstOf(this.choices.second ?? "", LONGEST) : "";
   }
 
   /** The forced words that this model has. */
@@ -355,7 +365,7 @@ export class App {
     document.documentElement.dataset.ready = String(this.run);
   }
 
-  /** What limits a translation, as described paragraphs. @param {Translation} translation */
+  /** What limits a translation, as described paragraphs. @param {Result} translation */
   notesOf({ dropped, finished, read, maps }) {
     const notes = [], { report } = this.site;
     if (report) notes.push(...(report.note ? [note(report.note)] : []));

@@ -1,7 +1,7 @@
 // The open checkpoint, and what it has computed. A result that was asked for before is there at once.
+import { noChanges, readChanges, within, writeChanges } from "../engine/changes.js";
 import { N_, require } from "../engine/errors.js";
 import { filesOf, startAnswers } from "./answers.js";
-import { noChanges, readChanges, within, writeChanges } from "./link.js";
 
 const KEPT = 24; // results
 const CANCELLED = N_("The work was cancelled.");
@@ -91,18 +91,18 @@ export class Session {
   }
 
   /**
-   * @param {string} text
-   * @param {{ forced?: Map<number, number>, changes?: Changes, record?: string[], quiet?:
-   *   boolean }} [request] `quiet`: do not show the tokens while they are written.
-   * @returns {Translation | Promise<Translation>}
+   * What the model does for a run.
+   * @param {Asked} asked
+   * @param {{ record?: string[], quiet?: boolean }} [options] Patterns of hook points to record; `quiet`: do not show
+   *   the tokens while they are written.
+   * @returns {Result | Promise<Result>}
    */
-  translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
-    const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
-    const { signal } = this.running;
-    return this.kept(name, () => this.engine.translate(
-      text, { forced, changes, record },
-      { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }
-    ));
+  result({ text, second = "", forced = new Map(), changes = noChanges() }, { record = [], quiet = false } = {}) {
+    /** @type {Run} */
+    const run = { text, second, forced: [...forced], changes: writeChanges(changes) }, { signal } = this.running;
+    return this.kept(JSON.stringify([run, record]), () => this.engine.result(run, { record }, {
+      signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); },
+    }));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

@@ -1,7 +1,7 @@
 // What a run shows, by the names that the checks of lessons use: those of viz_app/course/quantities.py. Layers, heads,
 // rows and places count from 0.
-import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../app/link.js";
 import { chosenHead } from "../controls/heads.js";
+import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../engine/changes.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { asForced, everyHead, logProbability, measuredEffects } from "../pages/heads.js";
 import { chosenRow, derive, partsOf, ROW_STAGES } from "../pages/inside.js";
@@ -44,12 +44,12 @@ const without = (ablated) => ({ ...noChanges(), ablated });
 
 /** @param {Situation} situation @param {string} text @param {Changes} changes */
 async function textWith(situation, text, changes) {
-  return (await situation.translate(text, { changes })).text;
+  return (await situation.result({ text, changes })).text;
 }
 
 /**
  * The largest weight of each row of a head. The first query of a decoder has only one key, so it does not count.
- * @param {Translation} translation
+ * @param {Result} translation
  * @param {Head} head
  */
 function largestWeights({ maps }, { kind, layer, head }) {
@@ -87,7 +87,7 @@ function rankCorrelation(first, second) {
 /** The row that the page shows, with its recorded vectors. @param {Situation} situation */
 async function partsOfRow(situation) {
   const row = await chosenRow(situation, (record) =>
-    situation.translate(situation.text, { forced: situation.forced, record }));
+    situation.result({ text: situation.text, forced: situation.forced }, record));
   return { ...row, parts: partsOf(row.translation.recorded, row) };
 }
 
@@ -121,7 +121,7 @@ const entropyOfWeights = (weights) => -sumOf(weights.map((weight) => (weight > 0
 /** The translations of the sentences of the batch. @param {Situation} situation */
 async function batchOf(situation) {
   const all = [];
-  for (const [, text] of batchFields(situation)) if (text.trim()) all.push(await situation.translate(text));
+  for (const [, text] of batchFields(situation)) if (text.trim()) all.push(await situation.result({ text }));
   return { all, row: chosenSentence(situation.choices.sentence ?? "1", all.length) };
 }
 
@@ -178,7 +178,7 @@ export const QUANTITIES = {
       found.push(await session.kept(JSON.stringify(["texts", texts, writeChanges(changes)]), async () => {
         const all = [];
         for (const text of texts) {
-          all.push((await session.engine.translate(text, { changes }, { signal })).text);
+          all.push((await session.engine.result({ text, changes: writeChanges(changes) }, {}, { signal })).text);
           report(before * texts.length + all.length, 2 * texts.length);
         }
         return all;
@@ -217,7 +217,7 @@ export const QUANTITIES = {
     for (let layer = 0; layer < situation.info.heads.cross[0]; layer++) {
       const changes = without(allOfKind(situation, "cross").filter((head) => head.layer === layer));
       drops.push(logProbability(usual)
-        - logProbability(await situation.translate(situation.text, { forced, changes })));
+        - logProbability(await situation.result({ text: situation.text, forced, changes })));
     }
     return drops;
   },
@@ -274,7 +274,7 @@ export const QUANTITIES = {
   /** The mean entropy of all rows of all heads: as the model computes them, and without the division. */
   async entropies(situation) {
     const { info, text, forced } = situation, record = ROW_STAGES.map((stage) => `*.${stage}`);
-    const translation = await situation.translate(text, { forced, record });
+    const translation = await situation.result({ text, forced }, record);
     const rows = everyHead(info.heads).flatMap((head) =>
       translation[KINDS[head.kind].queries].map((_token, query) => partsOf(translation.recorded, { ...head, query })));
     return [true, false].map((scaled) => averageOf(rows.map((parts) =>

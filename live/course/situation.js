@@ -23,22 +23,20 @@ export class Situation {
 
   /** The translation with the forced words and the visitor's changes. */
   translation() {
-    return this.translate(this.text, { forced: this.forced, changes: this.changes });
+    return this.result({ text: this.text, forced: this.forced, changes: this.changes });
   }
 
   /** The translation of the same text without any change. */
   usual() {
-    return this.translate(this.text);
+    return this.result({ text: this.text });
   }
 
   /**
-   * A translation by the open checkpoint. It is computed once and kept.
-   * @param {string} text
-   * @param {{ changes?: Changes, forced?: Map<number, number>, record?: string[] }} [request]
-   * @returns {Promise<Translation>}
+   * What the open checkpoint does for a run. It is computed once and kept.
+   * @param {Asked} asked @param {string[]} [record] @returns {Promise<Result>}
    */
-  async translate(text, request) {
-    return this.session.translate(text, { ...request, quiet: true });
+  async result(asked, record) {
+    return this.session.result(asked, { record, quiet: true });
   }
 }
 

@@ -4,7 +4,7 @@ import { Classifier } from "./network/classifier.js";
 import { makeTranslator } from "./network/translators.js";
 import { Weights } from "./safetensors.js";
 import { BytePairTokenizer } from "./text/byte_pair.js";
-import { PAD_ID } from "./text/vocab.js";
+import { OURS, PAD_ID } from "./text/vocab.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} */
@@ -107,7 +107,8 @@ export async function openCheckpoint({ texts, weights: blobs }) {
   const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
   const model = modelOf(task, config, weights), { notFinite } = weights;
   return /** @type {any} */ ({
-    task, config, model, tokenizer, figures, notFinite, weights, languages: [source_language, target_language],
+    task, config, model, tokenizer, target: tokenizer, specials: OURS, figures, notFinite, weights,
+    languages: [source_language, target_language],
   });
 }
 

@@ -22,15 +22,15 @@ interface Sizes {
   architecture?: string; d_model: number; num_heads: number; d_ff: number; d_hidden: number; max_length: number;
   num_encoder_layers: number; num_decoder_layers: number; norm: string; activation: string; attention: string;
   positional: string; tie_embeddings: string; source_vocab_size: number; target_vocab_size: number;
-  vocab_size: number; labels: string[]; pooling: string;
+  vocab_size: number; labels: string[]; pooling: string; several_labels?: boolean;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
 type DecoderCache = import("./network/cache.js").DecoderCache;
 type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
 /** What the encoder read and computed, (S, D). */
 interface Memory { states: Tensor; source: number[] }
-/** A model that translates: the Transformer or the recurrent network. */
-interface Translator {
+/** A model that writes, such as the Transformer or the recurrent network. */
+interface Writes {
   config: Sizes;
   startCache(): DecoderCache | RecurrentCache;
   encode(source: number[], trace: Visitor): Memory;
@@ -41,13 +41,22 @@ interface Translator {
 type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
 /** Files by their names, such as "config.json" and "model.safetensors". */
 interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
-interface AnyCheckpoint<Task, Model> {
-  task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;
-  notFinite: string[]; // the tensors with numbers that are not finite
-  weights: Weights;
+/** What a model can do: translate, continue a text, fill gaps or only read, or give a text a label. */
+type Task = "translation" | "continuation" | "reading" | "classification";
+/** The ids that are not text, as in model/text/vocab.py. `written`: of the target, if it has its own vocabulary. */
+interface Specials {
+  bos: number; eos: number; ends?: number[]; banned?: number[]; first?: number | null; before?: number[];
+  separator?: number[]; after?: number[]; unknown?: number | null; mask?: number | null; marks: number[];
+  written?: { unknown?: number | null; marks: number[] };
 }
-type Checkpoint = AnyCheckpoint<"translation", Translator>;
-type ClassifierCheckpoint = AnyCheckpoint<"classification", import("./network/classifier.js").Classifier>;
+/** `target` is the tokenizer of what is written. `model` has the methods of its task. */
+interface AnyCheckpoint {
+  task: Task; config: Sizes; model: any; tokenizer: Tokenizer; target: Tokenizer; specials: Specials;
+  languages: [string, string]; figures: Record<string, number>; weights: Weights;
+  notFinite: string[]; // the tensors with numbers that are not finite
+}
+type Checkpoint = AnyCheckpoint & { model: Writes };
+type ClassifierCheckpoint = AnyCheckpoint & { model: import("./network/classifier.js").Classifier };
 
 type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
 /** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */
@@ -61,11 +70,16 @@ interface Step { distributions: Float32Array[]; passes: number[]; token?: number
 interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
 type Search = Generator<Step, Hypothesis>;
 /** Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit. */
-interface SearchOptions { forced?: Map<number, number>; limit?: number; trace?: Visitor }
+/** `given`: how many of the first forced tokens are a prompt. */
+interface SearchOptions {
+  specials?: Specials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
+}
 /** `topK` 0 and `topP` 1 keep all tokens. */
 interface SamplingFilter { temperature?: number; topK?: number; topP?: number }
-interface SearchConfig extends SamplingFilter {
-  method?: "greedy" | "beam" | "sample"; beamSize?: number; lengthPenalty?: number; seed?: number;
+/** The names are those of model/config/search.py. */
+interface SearchConfig {
+  method?: "greedy" | "beam" | "sample"; beam_size?: number; length_penalty?: number; seed?: number;
+  temperature?: number; top_k?: number; top_p?: number;
   random?: () => number; // numbers from 0 to 1 in the place of those of the seed; only inside the page
 }
 
@@ -82,35 +96,46 @@ interface Candidate { text: string; probability: number; id: number }
 /** A token as shown on the screen. `word` is -1 for a special token. Written tokens have all properties, `unknown` only where true. */
 interface Token { text: string; id: number; word: number; part?: string; unknown?: boolean; probability?: number; candidates?: Candidate[]; entropy?: number }
 /**
- * At position t the decoder reads `read[t]` and writes `written[t]`. Each map is (L, H, queries, keys). The rest is only in
- * the recorded answers of other models: the part of a pair that a token belongs to, "A" or "B"; masks that are not the usual ones, (L, queries, keys), 1 = may attend; how many of the
- * first written tokens are a prompt; whether the first one was given.
+ * What to compute, in the JSON form of model/inference/run.py: pairs of a position and the id that is forced there, and
+ * changes as a link writes them.
  */
-interface Translation {
+interface Run { text: string; second?: string; search?: SearchConfig; forced?: [number, number][]; changes?: string }
+/**
+ * What a model did, for every task: the fields of model/inference/result.py. At position t the decoder reads `read[t]`
+ * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
+ * queries, keys), 1 = may attend. `prompt_length`: how many of the first written tokens are a prompt. Only a
+ * classification has probabilities. `maps` has "pooling", (H, 1, S), where a learned query pools.
+ */
+interface Result {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
-  masks?: Record<string, { data: Uint8Array; shape: number[] }>; given?: number; fixed_start?: boolean;
+  masks?: Record<string, { data: Uint8Array; shape: number[] }>; prompt_length?: number; first_token_fixed?: boolean;
+  probabilities?: Record<string, number>; logits?: Float32Array;
 }
+/** What a model predicted at a place: a token, or a label, which has none. */
+interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
 interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
 /** After each step. In beam search, only the position, the most tokens and the branches. */
 interface Progress { position: number; most: number; token?: Token; text?: string; maps?: Record<string, Tensor>; branches: Branch[] }
-/** `maps` has "encoder", (L, H, S, S), and, where a learned query pools, "pooling", (H, 1, S). */
-interface Classification {
-  label: string; probabilities: Record<string, number>; logits: Float32Array; ids: number[];
-  maps: Record<string, Tensor>; recorded: Record<string, Tensor>;
-}
 /** The change of the log-probability in nats, and the position of the first token that changes (-1: none). */
 interface SilencingEffect extends Head { change: number; position: number }
-interface ReadTokens { source: { id: number }[]; read: { id: number }[]; written: { id: number }[] }
 
 /** Called after each step; ends the work. */
 interface Watching { report?: (value: any) => void; signal?: AbortSignal }
-interface EngineRequest { search?: SearchConfig; forced?: Map<number, number>; limit?: number; changes?: Intervention; record?: string[] }
+/** `record`: patterns of hook points. */
+interface Recorded { record?: string[] }
+interface EngineRequest extends Recorded { changes?: Intervention }
+/**
+ * What a page knows of an open checkpoint. `heads`: kind → layers and heads. `mask`: the text of the token for a gap, ""
+ * without one.
+ */
+interface Info extends Pick<AnyCheckpoint, "task" | "config" | "languages" | "figures" | "notFinite"> {
+  heads: Record<string, [number, number]>; readsPairs: boolean; mask: string;
+}
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
-  open(files: CheckpointFiles): Promise<Pick<Checkpoint, "config" | "languages" | "figures" | "notFinite"> & {
-    task: "translation" | "classification"; heads: Record<string, [number, number]> }>;
-  translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
-  silenceEachHead(translation: ReadTokens, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
+  open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
+  result(run: Run, recorded?: Recorded, watching?: Watching): Promise<Result>;
+  silenceEachHead(result: Result, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
   read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;
 }

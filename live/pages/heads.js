@@ -1,8 +1,9 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import { noChanges, sameHead, toggled, writeChanges } from "../app/link.js";
 import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls/controls.js";
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
+import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
+import { outcomesOf } from "../engine/inference/result.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { headSwitches } from "../ui/head_switches.js";
@@ -16,10 +17,10 @@ const REDRAW = 12; // heads between two drawings while the effects are measured
 export async function showHeads(root, app) {
   const { session, info } = app, changes = session.changes(app.choices.intervention);
   const isChanged = writeChanges(changes) !== "";
-  const before = await app.ifCurrent(app.translate());
-  const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
+  const before = await app.ifCurrent(app.result());
+  const after = isChanged ? await app.ifCurrent(session.result({ ...app.asked, changes })) : before;
   const rescored = isChanged
-    ? await app.ifCurrent(session.translate(app.text, { forced: asForced(before), changes }))
+    ? await app.ifCurrent(session.result({ ...app.asked, forced: asForced(before), changes }))
     : before;
   const effects = app.forced.size || app.isReport ? [] : effectsOf(app, before), fixed = app.isReport;
   const change = (next) => app.change({ intervention: writeChanges(next) });
@@ -184,12 +185,12 @@ export function everyHead(heads) {
     ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
 }
 
-/** The log-probability of the written tokens in nats. @param {Translation} translation */
-export function logProbability({ written, given = 0 }) {
-  return written.slice(given).reduce((sum, { probability = 0 }) => sum + Math.log(probability), 0);
+/** The log-probability of the outcomes in nats. @param {Result} result */
+export function logProbability(result) {
+  return outcomesOf(result).reduce((sum, { probability }) => sum + Math.log(probability), 0);
 }
 
-/** The tokens of a translation, to be forced: position → id. @param {Translation} translation */
+/** The tokens of a translation, to be forced: position → id. @param {Result} translation */
 export function asForced({ written }) {
   return new Map(written.map(({ id }, i) => [i, id]));
 }

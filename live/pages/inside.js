@@ -24,7 +24,7 @@ export async function showInside(root, app) {
     ]);
     return;
   }
-  const row = await app.ifCurrent(chosenRow(app, (record) => app.translate({ record })));
+  const row = await app.ifCurrent(chosenRow(app, (record) => app.result({ record })));
   const { kind, layer, head, query, queries, keys, translation } = row;
   const scaled = choices.scaled !== "false";
   const temperature = Math.min(Math.max(Number(choices.head_temperature ?? 1), 0.1), 5);
@@ -139,7 +139,7 @@ export const ROW_STAGES = ["queries", "keys", "values", "masked_scores", "weight
 /**
  * The row of a map that the visitor chose.
  * @param {Chosen} chosen
- * @param {(record: string[]) => Translation | Promise<Translation>} translate @returns {Promise<ChosenRow>}
+ * @param {(record: string[]) => Result | Promise<Result>} translate @returns {Promise<ChosenRow>}
  */
 export async function chosenRow(chosen, translate) {
   const { kind, layer, head } = singleHead(chosen);

@@ -1,7 +1,7 @@
 // Positional encoding: the numbers that give the model the position of each token, and a translation without them.
-import { noChanges } from "../app/link.js";
 import { caption, heading, list, mount, note, place, segmented } from "../controls/controls.js";
 import { compared } from "../controls/tokens.js";
+import { noChanges } from "../engine/changes.js";
 import { sinusoidalTable } from "../engine/network/positional.js";
 import { numberPicture, wavePicture } from "../pictures/plots.js";
 import { draw, el } from "../ui/dom.js";
@@ -86,7 +86,7 @@ async function inSentence(app) {
   const other = number || text !== app.listed.order ? shuffled(text, number) : app.listed.reordered;
   const blind = { changes: { ...noChanges(), positions: false } };
   const all = await app.ifCurrent(Promise.all(
-    [session.translate(text), session.translate(text, blind), session.translate(other), session.translate(other, blind)]
+    [{ text }, { text, ...blind }, { text: other }, { text: other, ...blind }].map((asked) => session.result(asked))
   ));
   const labels = [
     say("first order, with the encoding: {text}", { text }), say("first order, without it: {text}", { text }),

@@ -9,7 +9,7 @@ import { kindsOf, largeMap, mapName, maskMap, namesOf, viewOf, weightsOf } from 
 
 /** @param {Element} root @param {App} app */
 export async function showMasks(root, app) {
-  const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app);
+  const translation = await app.ifCurrent(app.result()), { kind, layer, head } = singleHead(app);
   const kinds = kindsOf(app.info.heads);
   const { source, read } = translation;
   const width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));

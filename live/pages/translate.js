@@ -26,7 +26,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
 
 /** @param {Element} root @param {App} app */
 export async function showTranslate(root, app) {
-  const { choices } = app, work = app.translate();
+  const { choices } = app, work = app.result();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
   if (!kindsOf(app.info.heads).length) {
     draw(root, [...written(app, translation), note(say("This model has no attention."))]);
@@ -74,7 +74,7 @@ export async function showTranslate(root, app) {
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 
-/** The tokens, and the text that the model wrote. @param {App} app @param {Translation} translation */
+/** The tokens, and the text that the model wrote. @param {App} app @param {Result} translation */
 function written(app, translation) {
   return [
     rowsOfChips(translation),

@@ -16,12 +16,10 @@ app.session.onStep = () => {};
 /** Open a checkpoint, without a server. */
 async function open({ name, files }) {
   const [weights, config, tokenizer] = ["weights", "config", "tokenizer"].map((part) => readFileSync(files[part]));
-  const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(
-    weights.byteOffset, weights.byteOffset + weights.byteLength
-  ));
   app.session.results.clear();
   app.session.info = app.info = await app.session.engine.open({
-    weights: bytes, config: config.toString(), tokenizer: tokenizer.toString(),
+    texts: { "config.json": `${config}`, "tokenizer.json": `${tokenizer}` },
+    weights: { "model.safetensors": new Blob([weights]) },
   });
   app.session.name = name;
 }

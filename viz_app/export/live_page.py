@@ -64,15 +64,7 @@ FOUND = re.compile(
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
-# The pages show translators, and translate with greedy search.
-UNUSED = frozenset(
-    {
-        "engine/network/classifier.js",
-        "engine/inference/classify.js",
-        "engine/decoding/beam.js",
-        "engine/decoding/sampling.js",
-    }
-)
+UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")

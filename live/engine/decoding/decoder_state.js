@@ -1,6 +1,6 @@
 // The decoder with the state that every search moves forward: caches, forced tokens, banned tokens, the limit.
 import { logSoftmax } from "../tensor.js";
-import { BANNED, EOS_ID } from "../text/vocab.js";
+import { OURS } from "../text/vocab.js";
 import { NO_TRACE } from "../trace.js";
 
 /** How many tokens a translation may have: enough for a real translation, too few for endless repetition. */
@@ -10,14 +10,15 @@ export function lengthLimit(sourceLength, maxLength) {
 
 export class DecoderState {
   /**
-   * Encode the source.
-   * @param {Translator} model @param {number[]} source Token ids. @param {SearchOptions} [options]
+   * Encode the source, and read what is forced at the beginning.
+   * @param {Writes} model @param {number[]} source Token ids. @param {SearchOptions} [options]
    */
-  constructor(model, source, { forced = new Map(), limit = 0, trace = NO_TRACE } = {}) {
-    const { max_length } = model.config;
+  constructor(model, source, { specials = OURS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = {}) {
+    const { max_length } = model.config, { first = null } = specials;
     this.model = model;
     this.trace = trace;
-    this.forced = forced;
+    this.specials = specials;
+    this.forced = first === null || forced.has(0) ? forced : new Map([[0, first], ...forced]);
     this.memory = model.encode(source, trace);
     this.caches = [model.startCache()];
     this.length = 0; // how many tokens the search has read
@@ -25,33 +26,52 @@ export class DecoderState {
     this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(source.length, max_length), Math.min(
       this.lastForced + 1, max_length
     ));
+    this.given = given;
+    this.ahead = this.readAhead();
+  }
+
+  /**
+   * Read a prompt in one pass, up to its last token.
+   * @returns {Float32Array[]} The log-probabilities after each token; none without a prompt.
+   */
+  readAhead() {
+    if (!this.given) return [];
+    const ids = Array.from({ length: this.given }, (_, i) => (i ? this.forced.get(i - 1) ?? 0 : this.specials.bos));
+    this.trace.nextPass(0);
+    const { data, shape: [T, V] } = this.model.decode(ids, this.memory, this.trace, this.caches[0]);
+    return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
   }
 
   /**
    * One pass of the decoder for each row.
    * @param {number[]} tokens The newest token of each row.
-   * @returns {{ allowed: Float32Array[], step: Step }} Log-probabilities for each row, minus infinity for each token
-   *   that must not be written; and the step, with the model's own distributions.
+   * @returns {{ allowed: Float32Array[], forced: number | undefined, step: Step }} Log-probabilities for each row,
+   *   minus infinity for each token that must not be written; the token that is forced; and the step, with the model's
+   *   own distributions.
    */
   advance(tokens) {
-    const position = this.length++, forced = this.forced.get(position);
+    const position = this.length++, forced = this.forced.get(position), { banned = [], eos } = this.specials;
     /** @type {number[]} */
-    const passes = [];
+    const passes = [], ahead = this.ahead[position];
     const distributions = tokens.map((token, row) => {
-      passes.push(this.trace.nextPass(position));
-      return logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
+      passes.push(ahead ? 1 : this.trace.nextPass(position));
+      return ahead ?? logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
     });
-    const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
+    const may = (id) => (forced === undefined ? !banned.includes(id) : id === forced);
     // Where the model gives no numbers, the text ends.
-    const ended = (_, id) => (id === (forced ?? EOS_ID) ? 0 : -Infinity);
+    const ended = (_, id) => (id === (forced ?? eos) ? 0 : -Infinity);
     const masked = (value, id) => (may(id) ? value : -Infinity);
     const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
-    return { allowed, step: { distributions, passes, branches: [] } };
+    return { allowed, forced, step: { distributions, passes, branches: [] } };
   }
 
-  /** Whether this token of the latest pass ends the text. A forced token ends it only at the last forced place. */
+  /**
+   * Whether this token of the latest pass ends the text. A forced token ends it only at the last forced place, and a
+   * token of a prompt never does.
+   */
   ends(token) {
-    return token === EOS_ID && this.length > this.lastForced;
+    const { eos, ends = [eos] } = this.specials;
+    return ends.includes(token) && this.length > Math.max(this.lastForced, this.given);
   }
 
   /** Take these rows for the next pass; a row may appear more than once. @param {number[]} rows */

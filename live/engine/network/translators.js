@@ -2,7 +2,7 @@
 import { RecurrentTranslator } from "./recurrent.js";
 import { Transformer } from "./transformer.js";
 
-/** @param {Weights} weights @param {Sizes} config @returns {Translator} */
+/** @param {Weights} weights @param {Sizes} config @returns {Writes} */
 export function makeTranslator(weights, config, padId) {
   return config.architecture === "recurrent"
     ? new RecurrentTranslator(weights, config, padId)
