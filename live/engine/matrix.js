@@ -1,11 +1,12 @@
 // The matrices of a model. Their numbers lie side by side in one memory, where their products with vectors are fast.
+import { startKernel } from "./kernel.js";
 import { tensor } from "./tensor.js";
 
 /** @typedef {Float32Array | Uint16Array} Numbers In single precision, or bf16: the upper halves of such numbers. */
 
 const ROWS = 16; // vectors that are multiplied in one call
-const EIGHT = 8; // a row, and the rows of a matrix, are filled with zeros to a multiple of eight
-const filled = (length) => Math.ceil(length / EIGHT) * EIGHT;
+const SIDE = 8; // of a tile: rows, and numbers of each row, that are side by side in the memory
+const filled = (length) => Math.ceil(length / SIDE) * SIDE;
 
 /** bf16 → single precision. @param {Uint16Array} bits */
 export function widened(bits) {
@@ -14,25 +15,49 @@ export function widened(bits) {
   return new Float32Array(numbers.buffer);
 }
 
-/** A weight (outputs, inputs). It has no numbers before `MatrixMemory` gives it a place. */
+/**
+ * A weight (outputs, inputs), filled with zeros to whole tiles. The tiles of eight rows follow each other, so that a
+ * product reads the memory from its start to its end. A matrix has no numbers before `MatrixMemory` gives it a place.
+ */
 export class Matrix {
   /** @param {boolean} half Its numbers stay bf16. */
   constructor(outputs, inputs, half) {
     this.shape = [outputs, inputs];
     this.half = half;
-    this.width = filled(inputs); // of a row in the memory
+    this.width = filled(inputs);
     this.height = filled(outputs);
     this.bytes = this.width * this.height * (half ? 2 : 4);
-    this.at = 0; // byte in the memory
     this.memory = /** @type {MatrixMemory | null} */ (null);
     this.data = /** @type {Numbers} */ (new Float32Array(0));
+  }
+
+  /** The place of a number of `data`. @param {number} row @param {number} column */
+  at(row, column) {
+    return (row - (row % SIDE)) * this.width + (column - (column % SIDE) + (row % SIDE)) * SIDE + (column % SIDE);
+  }
+
+  /**
+   * Take its numbers from rows of a stored matrix.
+   * @param {Numbers} stored Rows from row `first`; bf16 if the matrix is, otherwise in single precision.
+   * @param {number} first @param {number} length Of a row. @param {import("./safetensors.js").Part} part
+   */
+  fill(stored, first, length, { rows, transposed }) {
+    const [outputs, inputs] = this.shape, { data } = this, count = stored.length / length;
+    for (let o = 0; o < outputs; o++) {
+      const row = rows ? rows(o) : o, from = (row - first) * length;
+      if (transposed) for (let i = 0; i < count; i++) data[this.at(o, first + i)] = stored[i * length + row];
+      else if (from >= 0 && from < stored.length)
+        for (let i = 0, to = this.at(o, 0); i < inputs; i++, to += i % SIDE ? 1 : SIDE * SIDE - SIDE + 1)
+          data[to] = stored[from + i];
+    }
   }
 
   /** Its rows with these numbers: (T, I). @param {number[]} ids */
   rows(ids) {
     const [, inputs] = this.shape, found = tensor([ids.length, inputs]);
     for (const [t, id] of ids.entries()) {
-      const row = this.data.subarray(id * this.width, id * this.width + inputs);
+      const row = this.data.slice(0, inputs);
+      for (let i = 0; i < inputs; i++) row[i] = this.data[this.at(id, i)];
       found.data.set(row instanceof Uint16Array ? widened(row) : row, t * inputs);
     }
     return found;
@@ -40,16 +65,17 @@ export class Matrix {
 
   /** x Wᵀ for each row. @param {Float32Array} x (T, I) @param {Float32Array} y (T, O), for the result */
   multiply(x, y) {
-    const [outputs, inputs] = this.shape, { vectors, products } = /** @type {MatrixMemory} */ (this.memory);
+    const [outputs, inputs] = this.shape, { width, height, data: { byteOffset } } = this;
+    const { vectors, products, kernel } = /** @type {MatrixMemory} */ (this.memory);
     for (let from = 0, to = 0; from < x.length;) {
       const rows = Math.min(ROWS, (x.length - from) / inputs);
       for (let r = 0; r < rows; r++, from += inputs) {
-        vectors.set(x.subarray(from, from + inputs), r * this.width);
-        vectors.fill(0, r * this.width + inputs, (r + 1) * this.width);
+        vectors.set(x.subarray(from, from + inputs), r * width);
+        vectors.fill(0, r * width + inputs, (r + 1) * width);
       }
-      plainProducts(this, vectors, products, rows);
-      for (let r = 0; r < rows; r++, to += outputs)
-        y.set(products.subarray(r * this.height, r * this.height + outputs), to);
+      if (kernel) kernel[this.half ? "half" : "single"](byteOffset, 0, products.byteOffset, width, height, rows);
+      else plainProducts(this, vectors, products, rows);
+      for (let r = 0; r < rows; r++, to += outputs) y.set(products.subarray(r * height, r * height + outputs), to);
     }
   }
 }
@@ -58,14 +84,15 @@ export class Matrix {
 export class MatrixMemory {
   /** @param {Matrix[]} matrices */
   constructor(matrices) {
-    const { width, height, bytes } = MatrixMemory.sizes(matrices), buffer = new ArrayBuffer(bytes);
+    const { width, height, bytes } = MatrixMemory.sizes(matrices);
+    this.kernel = startKernel(bytes);
+    const buffer = this.kernel?.buffer ?? new ArrayBuffer(bytes);
     this.vectors = new Float32Array(buffer, 0, ROWS * width);
     this.products = new Float32Array(buffer, this.vectors.byteLength, ROWS * height);
     let at = this.vectors.byteLength + this.products.byteLength;
     for (const matrix of matrices) {
       const length = matrix.width * matrix.height;
       matrix.memory = this;
-      matrix.at = at;
       matrix.data = matrix.half ? new Uint16Array(buffer, at, length) : new Float32Array(buffer, at, length);
       at += matrix.bytes;
     }
@@ -83,10 +110,14 @@ export class MatrixMemory {
   }
 }
 
-/** The products of a matrix with some vectors: (T, I) → (T, O). @param {Matrix} matrix */
-function plainProducts({ data, width, height }, vectors, products, rows) {
-  for (let o = 0; o < height; o += EIGHT) {
-    const eight = data.subarray(o * width, (o + EIGHT) * width);
+/**
+ * What the kernel does, in plain JavaScript.
+ * @param {Matrix} matrix @param {Float32Array} vectors (T, width)
+ * @param {Float32Array} products (T, height), for the result @param {number} rows T
+ */
+export function plainProducts({ data, width, height }, vectors, products, rows) {
+  for (let o = 0; o < height; o += SIDE) {
+    const eight = data.subarray(o * width, (o + SIDE) * width);
     const numbers = eight instanceof Uint16Array ? widened(eight) : eight;
     for (let r = 0; r < rows; r++) eightProducts(numbers, vectors, r * width, width, products, r * height + o);
   }
@@ -96,25 +127,19 @@ function plainProducts({ data, width, height }, vectors, products, rows) {
  * The products of eight rows with one vector. Eight sums that do not wait for each other keep the processor busy, and
  * each number of the vector is read only once.
  */
-function eightProducts(w, x, from, length, y, to) {
+function eightProducts(tiles, x, from, width, y, to) {
   let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
-  for (let i = from, j = 0; j < length; i++, j++) {
-    const v = x[i];
-    a += w[j] * v;
-    b += w[j + length] * v;
-    c += w[j + 2 * length] * v;
-    d += w[j + 3 * length] * v;
-    e += w[j + 4 * length] * v;
-    f += w[j + 5 * length] * v;
-    g += w[j + 6 * length] * v;
-    h += w[j + 7 * length] * v;
-  }
-  y[to] = a;
-  y[to + 1] = b;
-  y[to + 2] = c;
-  y[to + 3] = d;
-  y[to + 4] = e;
-  y[to + 5] = f;
-  y[to + 6] = g;
-  y[to + 7] = h;
+  for (let start = 0; start < width; start += SIDE)
+    for (let i = from + start, j = start * SIDE; i < from + start + SIDE; i++, j++) {
+      const v = x[i];
+      a += tiles[j] * v;
+      b += tiles[j + 8] * v;
+      c += tiles[j + 16] * v;
+      d += tiles[j + 24] * v;
+      e += tiles[j + 32] * v;
+      f += tiles[j + 40] * v;
+      g += tiles[j + 48] * v;
+      h += tiles[j + 56] * v;
+    }
+  y.set([a, b, c, d, e, f, g, h], to);
 }

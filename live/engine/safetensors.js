@@ -11,9 +11,11 @@ const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy mode
 const UNREADABLE = N_("The weights could not be read. Their files may have changed. Choose them again.");
 
 /**
- * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers.
+ * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers. `fill` gets some rows of the
+ * tensor, from row `first`.
  * @typedef {{ blob: Blob, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
- * @typedef {{ target: Matrix | { data: Float32Array, width: number, half: false }, outputs: number } & Part} Place
+ * @typedef {{ half: boolean, fill: (stored: Numbers, first: number, length: number) => void }} Place
+ * @typedef {import("./matrix.js").Numbers} Numbers
  */
 /**
  * The part of a stored matrix that a model needs, if it is not the whole: `transposed`, if the file has (inputs,
@@ -107,17 +109,6 @@ function filesOf(blobs, index) {
   });
 }
 
-/** Copy rows of a stored matrix, from row `first`, to a place. @param {Place} place @param {number} width Of a row. */
-function copyRows({ target: { data, width: room }, outputs, rows, transposed }, numbers, first, width) {
-  const count = numbers.length / width;
-  if (!rows && !transposed && room === width) return data.set(numbers, first * width);
-  for (let o = 0; o < outputs; o++) {
-    const row = rows ? rows(o) : o, at = row - first;
-    if (transposed) for (let i = 0; i < count; i++) data[o * room + first + i] = numbers[i * width + row];
-    else if (at >= 0 && at < count) data.set(numbers.subarray(at * width, (at + 1) * width), o * room);
-  }
-}
-
 /** How many numbers are not finite: their exponents have only ones. */
 function notFiniteIn(numbers) {
   let broken = 0;
@@ -206,7 +197,13 @@ export class Weights {
   part(name, shape, { rows, stored = shape[0] } = {}) {
     const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
     this.vectors += found.data.byteLength;
-    entry.places.push({ target: { data: found.data, width: sizeOf(others), half: false }, outputs, rows });
+    entry.places.push({ half: false, fill: (numbers, first, length) => {
+      if (!rows) return found.data.set(numbers, first * length);
+      for (let o = 0; o < outputs; o++) {
+        const from = (rows(o) - first) * length;
+        if (from >= 0) found.data.set(numbers.subarray(from, from + length), o * length); // empty after the slice
+      }
+    } });
     return found;
   }
 
@@ -214,10 +211,11 @@ export class Weights {
    * A matrix (outputs, inputs) of the file, or a part of it; bf16 stays.
    * @param {string} name @param {number} outputs @param {number} inputs @param {Part} [part]
    */
-  matrix(name, outputs, inputs, { transposed, rows, stored = outputs } = {}) {
+  matrix(name, outputs, inputs, part = {}) {
+    const { transposed, stored = outputs } = part;
     const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
     const matrix = new Matrix(outputs, inputs, entry.dtype === "BF16");
-    entry.places.push({ target: matrix, outputs, rows, transposed });
+    entry.places.push({ half: matrix.half, fill: (...rows) => matrix.fill(...rows, part) });
     this.matrices.push(matrix);
     return matrix;
   }
@@ -304,7 +302,7 @@ export class Weights {
  */
 function fill({ dtype, shape, places }, first, buffer) {
   const width = sizeOf(shape.slice(1)), bits = new Uint16Array(buffer);
-  const numbers = places.some(({ target }) => !target.half) ? TYPES.get(dtype)?.read(buffer) : bits;
-  for (const place of places) copyRows(place, place.target.half ? bits : numbers, first, width);
+  const read = places.some(({ half }) => !half) ? TYPES.get(dtype)?.read : null, numbers = read?.(buffer) ?? bits;
+  for (const place of places) place.fill(place.half ? bits : numbers, first, width);
   return notFiniteIn(numbers);
 }

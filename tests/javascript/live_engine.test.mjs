@@ -255,6 +255,30 @@ test("a product is the same for any number of rows", async () => {
   assert.deepEqual(y.shape, [2, 11]);
 });
 
+test("the kernel gives the products of plain JavaScript, for any size and for single precision and bf16", async () => {
+  const seeded = seededNumbers(7), random = () => seeded() - 0.5;
+  for (const [type, numbers] of [["F32", Float32Array], ["BF16", Uint16Array]])
+    for (const [outputs, inputs, rows] of [[1, 1, 1], [8, 8, 2], [11, 3, 5], [9, 130, 17], [40, 513, 33]]) {
+      const single = Float32Array.from({ length: outputs * inputs }, random);
+      const upper = new Uint16Array(single.buffer).filter((_, i) => i % 2);
+      const weights = await opened(safetensors({
+        w: [type, [outputs, inputs], numbers === Float32Array ? single : upper],
+      }));
+      const matrix = weights.matrix("w", outputs, inputs), x = Float32Array.from({ length: inputs * rows }, random);
+      await weights.read();
+      assert.ok(matrix.memory.kernel, "the kernel runs here");
+      const [found, alone, plain] = [1, 2, 3].map(() => new Float32Array(outputs * rows));
+      matrix.multiply(x, found);
+      for (let r = 0; r < rows; r++)
+        matrix.multiply(x.subarray(r * inputs, (r + 1) * inputs), alone.subarray(r * outputs, (r + 1) * outputs));
+      assert.deepEqual(found, alone, "a row has the same products alone and with others");
+      matrix.memory.kernel = null;
+      matrix.multiply(x, plain);
+      const error = Math.max(...found.map((value, i) => Math.abs(value - plain[i])));
+      assert.ok(error < 2e-6, `${type} (${outputs}, ${inputs}): ${error}`);
+    }
+});
+
 test("a softmax leaves a row without numbers at 0, and GELU is that of the error function", () => {
   assert.deepEqual([...softmax(tensor([2, 2], new Float32Array([0, 0, -Infinity, -Infinity]))).data], [0.5, 0.5, 0, 0]);
   assert.ok(Math.abs(gelu(1) - 0.8413447) < 1e-6 && Math.abs(gelu(-1) + 0.1586553) < 1e-6 && gelu(0) === 0);

@@ -16,7 +16,7 @@ MOST_BYTES = 47_000  # of all files as one minified script
 # Folders from the lower to the upper ones. A file imports only from its own folder and from those before it.
 FOLDERS = ("network", "text", "decoding", "inference", "analysis")
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.
-LOWEST = ("errors", "tensor", "matrix", "safetensors", "trace", "changes", "interventions")
+LOWEST = ("errors", "tensor", "kernel", "matrix", "safetensors", "trace", "changes", "interventions")
 HIGHEST = ("checkpoint", "engine", "worker")
 
 

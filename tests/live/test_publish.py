@@ -113,7 +113,7 @@ def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path
     assert weights == (BUNDLED / NAME / "model.safetensors").read_bytes()
     (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'", start_digest(page)]
+    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'", start_digest(page), "'wasm-unsafe-eval'"]
     assert "connect-src" not in policy_of(page) or policy_of(page)["connect-src"] == ["'none'"]
     assert not re.findall(r'(?:src|href)="(?!data:)', page.split("<body>")[0])
 

@@ -179,7 +179,10 @@ def frame(form: Form, *, recurrent: bool, lessons: bool) -> tuple[str, str, str,
     """What all single files share: the policy, the head, the script and the icon."""
     script = code_of_page(form, recurrent=recurrent, lessons=lessons).script.replace("</", "<\\/")
     common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
-    policy = common.format(style="'unsafe-inline'", script=f"'{integrity(script)}' '{integrity(start_code()[0])}'")
+    scripts = [f"'{integrity(script)}'", f"'{integrity(start_code()[0])}'"]
+    if form == "file":  # the engine runs in the page; in a folder it runs in a worker, which has no policy
+        scripts.append("'wasm-unsafe-eval'")  # allows WebAssembly, and no text as a script
+    policy = common.format(style="'unsafe-inline'", script=" ".join(scripts))
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("ui/icon.svg").encode()).decode()
     head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
