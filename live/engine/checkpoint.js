@@ -2,9 +2,7 @@
 import { N_, require } from "./errors.js";
 import { Classifier } from "./network/classifier.js";
 import { makeTranslator } from "./network/translators.js";
-import { Weights } from "./safetensors.js";
-import { BytePairTokenizer } from "./text/byte_pair.js";
-import { OURS, PAD_ID } from "./text/vocab.js";
+import { BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} */
@@ -86,57 +84,29 @@ export function readConfig(json) {
 }
 
 /**
- * Find out what a checkpoint is, from its files. The numbers of its model come with `checkpoint.weights.read()`.
- * @param {CheckpointFiles} files @returns {Promise<Checkpoint | ClassifierCheckpoint>}
+ * What a checkpoint is, from its texts alone: nothing is read from its weights.
+ * @param {Record<string, string>} texts By their names: "config.json", and the files of settings beside it.
+ * @returns {Description}
  */
-export async function openCheckpoint({ texts, weights: blobs }) {
-  const {
-    task, model: config, tokenizer: { kind, source_language, target_language }, figures,
-  } = readConfig(texts["config.json"]);
-  require(kind === "bpe", "tokenizer-unsupported", N_(
-    "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
-    + "with subwords."
-  ));
-  const tokenizer = new BytePairTokenizer(texts["tokenizer.json"]);
-  for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
-    require(
-      config[name] === tokenizer.size, "config-damaged",
-      N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."),
-      { found: tokenizer.size, name, size: config[name] },
-    );
-  const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
-  const model = modelOf(task, config, weights), { notFinite } = weights;
-  return /** @type {any} */ ({
-    task, config, model, tokenizer, target: tokenizer, specials: OURS, figures, notFinite, weights,
-    languages: [source_language, target_language],
-  });
+export function describe(texts) {
+  const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
+    texts["config.json"]
+  );
+  return {
+    family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
+    specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },
+  };
 }
 
 /**
- * Open a checkpoint, and read its numbers.
- * @param {CheckpointFiles} files @param {(progress: { bytes: number, total: number }) => void} [report]
+ * Make a model. Its numbers come with `weights.read()`.
+ * @param {Pick<Description, "task" | "config">} description @param {Weights} weights
+ * @returns {Model}
  */
-export async function readCheckpoint(files, report) {
-  const checkpoint = await openCheckpoint(files);
-  await checkpoint.weights.read(report);
-  return checkpoint;
-}
-
-/**
- * Make a model from a file. Every tensor of the file must belong to it.
- * @param {Sizes} config @param {Blob} file
- */
-export async function readModel(task, config, file) {
-  const weights = await Weights.open({ file }), model = modelOf(task, config, weights);
-  await weights.read();
-  return model;
-}
-
-/** @param {Sizes} config @param {Weights} weights */
-function modelOf(task, config, weights) {
+export function modelOf({ task, config }, weights) {
   const model = task === "translation"
     ? makeTranslator(weights, config, PAD_ID)
     : new Classifier(weights, config, PAD_ID);
   weights.requireAllTaken();
-  return model;
+  return /** @type {any} */ (model);
 }

@@ -1,12 +1,12 @@
 // The engine as pages use it: in the page itself, or with the same methods in a Web Worker, so that the page stays
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
-import { readCheckpoint } from "./checkpoint.js";
 import { EngineError, N_, require } from "./errors.js";
 import { running } from "./inference/run.js";
 import { readingOf } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
+import { readCheckpoint } from "./opening.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */

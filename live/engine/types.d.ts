@@ -38,25 +38,59 @@ interface Writes {
   decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
 }
 
-type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
+/**
+ * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
+ * maps and no logits.
+ */
+type Task = "translation" | "continuation" | "filling" | "classification" | "reading";
+/** The tokens with which a text starts and ends, that must never be written, and that must be the first and the last. */
+interface Specials { start: number; ends: number[]; banned: number[]; first?: number; last?: number; pad?: number }
+/** What a checkpoint is, from its texts alone; see `describe`. */
+interface Description {
+  family: string; // "headlight", or the `model_type` of config.json
+  task: Task; config: Sizes; figures: Record<string, number>; specials: Specials;
+  languages?: [string, string]; // of a translator, where they are known
+  segments: number; // how many parts of a text the model can tell apart: 2 for a pair, 0 or 1 for none
+}
+/** `segments`: the part of each token, from 0. `mask`: 1 for a token, 0 for padding; without it, the padding of ours. */
+interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
+/** A model of any family. It has the methods of its task. T tokens are read, S of them by an encoder. */
+interface Model {
+  config: Sizes;
+  startCache(): DecoderCache | RecurrentCache;
+  /** Read a text: all tasks but "continuation". */
+  encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
+  /** Logits (T, V) of a translation for the token after each of T tokens. A cache has the tokens before these. */
+  decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
+  /** Logits (T, V) of a continuation; logits (1, C) of a class. */
+  forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
+  /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
+  logits(states: Tensor, trace: Visitor): Tensor;
+}
+
+interface Tokenizer {
+  size: number;
+  encode(text: string): number[]; // without special tokens
+  decode(ids: number[]): string; // without special tokens
+  shown(id: number): string; // a token as shown on the screen
+  words(ids: number[]): number[]; // for each id the word that it belongs to, counted from 0
+}
 /** Files by their names, such as "config.json" and "model.safetensors". */
 interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
-/** What a model can do: translate, continue a text, fill gaps or only read, or give a text a label. */
-type Task = "translation" | "continuation" | "reading" | "classification";
-/** The ids that are not text, as in model/text/vocab.py. `written`: of the target, if it has its own vocabulary. */
-interface Specials {
-  bos: number; eos: number; ends?: number[]; banned?: number[]; first?: number | null; before?: number[];
-  separator?: number[]; after?: number[]; unknown?: number | null; mask?: number | null; marks: number[];
-  written?: { unknown?: number | null; marks: number[] };
+/**
+ * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
+ * no text. `written`: of the target, if it has its own vocabulary.
+ */
+interface AllSpecials extends Specials {
+  before?: number[]; separator?: number[]; after?: number[]; unknown?: number | null; mask?: number | null;
+  marks: number[]; written?: { unknown?: number | null; marks: number[] };
 }
-/** `target` is the tokenizer of what is written. `model` has the methods of its task. */
+/** `target` is the tokenizer of what is written. */
 interface AnyCheckpoint {
-  task: Task; config: Sizes; model: any; tokenizer: Tokenizer; target: Tokenizer; specials: Specials;
-  languages: [string, string]; figures: Record<string, number>; weights: Weights;
-  notFinite: string[]; // the tensors with numbers that are not finite
+  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; target: Tokenizer;
+  specials: AllSpecials; languages: [string, string]; figures: Record<string, number>; weights: Weights;
+  readonly notFinite: string[]; // the tensors with numbers that are not finite
 }
-type Checkpoint = AnyCheckpoint & { model: Writes };
-type ClassifierCheckpoint = AnyCheckpoint & { model: import("./network/classifier.js").Classifier };
 
 type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
 /** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */
@@ -72,7 +106,7 @@ type Search = Generator<Step, Hypothesis>;
 /** Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit. */
 /** `given`: how many of the first forced tokens are a prompt. */
 interface SearchOptions {
-  specials?: Specials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
+  specials?: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
 }
 /** `topK` 0 and `topP` 1 keep all tokens. */
 interface SamplingFilter { temperature?: number; topK?: number; topP?: number }

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
-import { readCheckpoint, readConfig } from "../../live/engine/checkpoint.js";
+import { readConfig } from "../../live/engine/checkpoint.js";
 import { beam } from "../../live/engine/decoding/beam.js";
 import { filterLogProbs, seededNumbers } from "../../live/engine/decoding/sampling.js";
 import { largestIndices, scoreOf } from "../../live/engine/decoding/search.js";
 import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
 import { forcedIds, translate, translating } from "../../live/engine/inference/translate.js";
+import { readCheckpoint } from "../../live/engine/opening.js";
 import { editsOf, paint, uniformHead } from "../../live/engine/interventions.js";
 import { gelu } from "../../live/engine/network/layers.js";
 import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";

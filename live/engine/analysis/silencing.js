@@ -3,6 +3,7 @@
 // first position where another token becomes the most probable, greedy search without the head writes the same tokens.
 import { largestIndices } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
+import { logitsOf } from "../inference/reading.js";
 import { outcomesOf } from "../inference/result.js";
 import { ablateHead } from "../interventions.js";
 import { allHeads } from "../network/translators.js";
@@ -15,7 +16,7 @@ import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
  * @returns {Generator<{ effect: SilencingEffect, done: number, heads: number }, SilencingEffect[]>} One step per head.
  */
 export function* silencingEachHead(checkpoint, result, first = 0) {
-  const { config, specials: { banned = [] } } = checkpoint, outcomes = outcomesOf(result);
+  const { config, specials: { banned } } = checkpoint, outcomes = outcomesOf(result);
   require(outcomes.length, "nothing-predicted", N_("The model predicts nothing in this text."));
   const scored = scoring(checkpoint, result, outcomes), heads = allHeads(config, Object.keys(KINDS));
   const total = (rows) => rows.reduce((sum, row, i) => sum + row[outcomes[i].id], 0);
@@ -43,14 +44,15 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
 function scoring({ model, task, config }, { source, read }, outcomes) {
   const ids = source.map(({ id }) => id), start = source.findIndex(({ part }) => part === "B");
   const segments = start < 0 ? undefined : ids.map((_, i) => +(i >= start));
-  const at = ({ data, shape: [, V] }) => outcomes.map(({ position }) => logSoftmax(
+  const at = (/** @type {Tensor} */ { data, shape: [, V] }) => outcomes.map(({ position }) => logSoftmax(
     data.subarray(Number(position) * V, (Number(position) + 1) * V)
   ));
-  if (task === "classification") return (trace) => [logOdds(config, model.forward(ids, trace, segments).data)];
-  if (task === "reading") return (trace) => at(model.read(ids, trace, segments));
-  const target = read.map(({ id }) => id), given = ids.length ? ids : target.slice(0, 1);
-  const memory = model.encode(given, NO_TRACE);
-  return (trace, encode) => at(model.decode(target, encode ? model.encode(given, trace) : memory, trace));
+  if (task === "classification") return (trace) => [logOdds(config, logitsOf(model, ids, trace, segments).data)];
+  if (task === "filling") return (trace) => at(logitsOf(model, ids, trace, segments));
+  const target = read.map(({ id }) => id);
+  if (task === "continuation") return (trace) => at(model.forward(target, trace));
+  const memory = model.encode(ids, NO_TRACE);
+  return (trace, encode) => at(model.decode(target, encode ? model.encode(ids, trace) : memory, trace));
 }
 
 /** ln p / (1 - p) of each label, from the logits. @param {Sizes} config @param {Float32Array} logits */

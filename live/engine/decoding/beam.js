@@ -5,7 +5,7 @@ import { EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "
 /**
  * Keep the `size` most probable hypotheses until as many have ended, and return the one with the best score. It has
  * ended, or the limit has cut it.
- * @param {Writes} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }}
+ * @param {Model} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }}
  *   options
  * @returns {Search}
  */
@@ -15,7 +15,7 @@ export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
   const done = [];
   let growing = [EMPTY_HYPOTHESIS];
   while (growing.length) {
-    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids.at(-1) ?? decoder.specials.bos));
+    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids.at(-1) ?? decoder.specials.start));
     const compared = continuations(growing, allowed, size, (token) => decoder.ends(token));
     const fates = decideFates(compared, size, done.length, decoder.limit);
     done.push(...compared.filter((_, i) => fates[i] === "ended" || fates[i] === "cut"));

@@ -8,10 +8,13 @@ export function lengthLimit(sourceLength, maxLength) {
   return Math.min(maxLength, Math.floor((sourceLength * 3) / 2) + 8);
 }
 
+/** Whether a model has an encoder beside its decoder. @param {Model} model */
+const isTranslator = (model) => Boolean(model.decode);
+
 export class DecoderState {
   /**
    * Encode the source, and read what is forced at the beginning.
-   * @param {Writes} model @param {number[]} source Token ids. @param {SearchOptions} [options]
+   * @param {Model} model @param {number[]} source Token ids. @param {SearchOptions} [options]
    */
   constructor(model, source, { specials = OURS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = {}) {
     const { max_length } = model.config, { first = null } = specials;
@@ -19,7 +22,8 @@ export class DecoderState {
     this.trace = trace;
     this.specials = specials;
     this.forced = first === null || forced.has(0) ? forced : new Map([[0, first], ...forced]);
-    this.memory = model.encode(source, trace);
+    this.memory = isTranslator(model) ? model.encode(source, trace) : null;
+    /** @type {any[]} */
     this.caches = [model.startCache()];
     this.length = 0; // how many tokens the search has read
     this.lastForced = Math.max(-1, ...forced.keys());
@@ -30,15 +34,21 @@ export class DecoderState {
     this.ahead = this.readAhead();
   }
 
+  /** Logits (T, V) after each of the newest tokens of a row. @param {number[]} ids @param {number} row */
+  decode(ids, row) {
+    const { model, memory, trace, caches: { [row]: cache } } = this;
+    return memory ? model.decode(ids, memory, trace, cache) : model.forward(ids, trace, cache);
+  }
+
   /**
    * Read a prompt in one pass, up to its last token.
    * @returns {Float32Array[]} The log-probabilities after each token; none without a prompt.
    */
   readAhead() {
     if (!this.given) return [];
-    const ids = Array.from({ length: this.given }, (_, i) => (i ? this.forced.get(i - 1) ?? 0 : this.specials.bos));
+    const ids = Array.from({ length: this.given }, (_, i) => (i ? this.forced.get(i - 1) ?? 0 : this.specials.start));
     this.trace.nextPass(0);
-    const { data, shape: [T, V] } = this.model.decode(ids, this.memory, this.trace, this.caches[0]);
+    const { data, shape: [T, V] } = this.decode(ids, 0);
     return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
   }
 
@@ -50,12 +60,12 @@ export class DecoderState {
    *   own distributions.
    */
   advance(tokens) {
-    const position = this.length++, forced = this.forced.get(position), { banned = [], eos } = this.specials;
+    const position = this.length++, forced = this.forced.get(position), { banned, ends: [eos] } = this.specials;
     /** @type {number[]} */
     const passes = [], ahead = this.ahead[position];
     const distributions = tokens.map((token, row) => {
       passes.push(ahead ? 1 : this.trace.nextPass(position));
-      return ahead ?? logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
+      return ahead ?? logSoftmax(this.decode([token], row).data);
     });
     const may = (id) => (forced === undefined ? !banned.includes(id) : id === forced);
     // Where the model gives no numbers, the text ends.
@@ -70,8 +80,7 @@ export class DecoderState {
    * token of a prompt never does.
    */
   ends(token) {
-    const { eos, ends = [eos] } = this.specials;
-    return ends.includes(token) && this.length > Math.max(this.lastForced, this.given);
+    return this.specials.ends.includes(token) && this.length > Math.max(this.lastForced, this.given);
   }
 
   /** Take these rows for the next pass; a row may appear more than once. @param {number[]} rows */

@@ -4,7 +4,7 @@ import { EMPTY_HYPOTHESIS, extended, largestIndices } from "./search.js";
 
 /**
  * Write the most probable token at each step.
- * @param {Writes} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
+ * @param {Model} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
  */
 export function* greedy(model, source, options) {
   return yield* writeOneByOne(new DecoderState(model, source, options), (logProbs) => largestIndices(logProbs, 1)[0]);
@@ -15,7 +15,7 @@ export function* greedy(model, source, options) {
  * @returns {Search}
  */
 export function* writeOneByOne(decoder, choose) {
-  let hypothesis = EMPTY_HYPOTHESIS, token = decoder.specials.bos;
+  let hypothesis = EMPTY_HYPOTHESIS, token = decoder.specials.start;
   while (!hypothesis.finished && hypothesis.ids.length < decoder.limit) {
     const { allowed: [logProbs], forced, step } = decoder.advance([token]);
     token = forced ?? choose(logProbs); // nothing is drawn there, so a prompt does not change a sample

@@ -1,6 +1,7 @@
 // Classify a text, with the attention maps of the run.
 import { softmax } from "../tensor.js";
 import { Trace } from "../trace.js";
+import { logitsOf } from "./reading.js";
 import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
 import { sourceOf } from "./tokens.js";
 import { ATTENTION } from "./translate.js";
@@ -15,7 +16,7 @@ export function shortenedIds(ids, room) {
 
 /**
  * The class of a text: a result that has a source and writes nothing. `text` is the most probable label.
- * @param {ClassifierCheckpoint} checkpoint @param {string} text @param {string} second
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {string} second
  * @param {{ edits?: Edits, record?: string[] }} options @returns {Result}
  */
 export function resultOfClassifying(checkpoint, text, second, options) {
@@ -30,12 +31,12 @@ export function resultOfClassifying(checkpoint, text, second, options) {
 }
 
 /**
- * @param {Pick<ClassifierCheckpoint, "model" | "config">} checkpoint @param {number[]} ids With the special tokens.
+ * @param {{ model: any, config: Sizes }} checkpoint @param {number[]} ids With the special tokens.
  * @param {{ edits?: Edits, record?: string[], segments?: number[] }} [options]
  */
 export function classifyIds({ model, config }, ids, { edits = {}, record = [], segments } = {}) {
   const trace = new Trace({ record: [...ATTENTION, ...record], edits }), { labels, several_labels: several } = config;
-  const logits = model.forward(ids, trace, segments);
+  const logits = logitsOf(model, ids, trace, segments);
   const shares = several ? logits.data.map((one) => 1 / (1 + Math.exp(-one))) : softmax(logits).data;
   return {
     label: labels[shares.indexOf(Math.max(...shares))],

@@ -6,15 +6,24 @@ import { sourceOf, withCandidates } from "./tokens.js";
 import { ATTENTION } from "./translate.js";
 
 /**
+ * The logits of a model that only reads: (S, V) to fill gaps, (1, C) of a class.
+ * @param {Model} model @param {number[]} ids @param {Visitor} trace @param {number[]} [segments]
+ */
+export function logitsOf(model, ids, trace, segments) {
+  return model.encode ? model.logits(model.encode(ids, trace, { segments }).states, trace) : model.forward(ids, trace);
+}
+
+/**
  * A result that has only a source. Each masked token has candidates, and `text` has the best one in its place.
  * @param {AnyCheckpoint} checkpoint @param {string} text @param {string} second
  * @param {{ edits?: Edits, record?: string[] }} options @returns {Result}
  */
 export function resultOfReading(checkpoint, text, second, { edits = {}, record = [] }) {
-  const { model, config, tokenizer, specials, languages } = checkpoint;
+  const { task, model, config, tokenizer, specials, languages } = checkpoint;
   const trace = new Trace({ record: [...ATTENTION, ...record], edits });
   const { tokens, ids, dropped, segments } = sourceOf(checkpoint, text, second, config.max_length);
-  const logits = model.read(ids, trace, segments); // (S, V), or null
+  const logits = task === "filling" ? logitsOf(model, ids, trace, segments) : null; // (S, V)
+  if (!logits) model.encode(ids, trace, { segments });
   const filled = [...ids];
   const source = tokens.map((token, i) => {
     if (!logits || token.id !== specials.mask) return token;

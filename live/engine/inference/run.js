@@ -21,6 +21,6 @@ export function* running(checkpoint, { text, second = "", search, forced = [], c
     N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out."),
   );
   if (task === "classification") return resultOfClassifying(checkpoint, text, second, { edits, record });
-  if (task === "reading") return resultOfReading(checkpoint, text, second, { edits, record });
+  if (task === "filling" || task === "reading") return resultOfReading(checkpoint, text, second, { edits, record });
   return yield* translating(checkpoint, text, { search, forced: new Map(forced), edits, record });
 }

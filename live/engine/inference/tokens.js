@@ -5,8 +5,8 @@ const NUM_CANDIDATES = 10;
 
 /**
  * Tokens as shown on the screen.
- * @param {Tokenizer} tokenizer @param {Specials} specials @param {number[]} ids @param {number} [before] Words before
- *   them.
+ * @param {Tokenizer} tokenizer @param {AllSpecials} specials @param {number[]} ids
+ * @param {number} [before] How many words are before them.
  * @returns {Token[]}
  */
 export function shownTokens(tokenizer, { marks, unknown }, ids, before = 0) {
@@ -49,7 +49,7 @@ export function sourceOf({ tokenizer, specials }, text, second, most, cut = (ids
   const start = tokens.findIndex((token) => token.part === "B");
   return {
     tokens, dropped: a.length + b.length - first.length - other.length,
-    ids: tokens.length ? tokens.map(({ id }) => id) : [specials.bos],
+    ids: tokens.length ? tokens.map(({ id }) => id) : [specials.start],
     segments: start < 0 ? undefined : tokens.map((_, i) => +(i >= start)),
   };
 }

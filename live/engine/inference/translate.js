@@ -16,19 +16,19 @@ const SETTINGS = {
   beam_size: [1, 64], length_penalty: [-10, 10], temperature: [0.001, 1000], top_k: [0, Infinity], top_p: [1e-9, 1],
 };
 
-/** Encode a source with its end token, cut to the positions of the model. @param {Checkpoint} checkpoint */
+/** Encode a source with its end token, cut to the positions of the model. @param {AnyCheckpoint} checkpoint */
 export function sourceIds(checkpoint, text) {
   return sourceOf(checkpoint, text, "", checkpoint.config.max_length);
 }
 
-/** The tokens to force, position → id, so that the model writes exactly this text. @param {Checkpoint} checkpoint */
+/** The tokens to force, position → id, so that the model writes exactly this text. @param {AnyCheckpoint} checkpoint */
 export function forcedIds({ target, specials }, text) {
-  return new Map([...target.encode(text), specials.eos].entries());
+  return new Map([...target.encode(text), specials.ends[0]].entries());
 }
 
 /**
  * Create the search that the settings choose.
- * @param {Writes} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options
+ * @param {Model} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options
  */
 export function startSearch(model, source, search, options) {
   for (const [name, [least, most]] of Object.entries(SETTINGS)) {
@@ -48,7 +48,7 @@ export function startSearch(model, source, search, options) {
 /**
  * Prepare a search over one text. For a language model, the text is a prompt: the decoder reads its first token, and
  * all others are forced.
- * @param {Checkpoint} checkpoint @param {string} text @param {SearchOptions} options
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {SearchOptions} options
  */
 function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
   const { task, config: { max_length: length }, specials } = checkpoint;
@@ -57,16 +57,16 @@ function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
     return { ...found, options: { specials, forced, limit }, given: 0, most: Math.min(limit, length) || usual };
   }
   const most = Math.min(limit || NEW_TOKENS, Math.floor(length / 2));
-  const found = sourceOf(checkpoint, text, "", length - most), [bos, ...prompt] = found.ids, given = prompt.length;
+  const found = sourceOf(checkpoint, text, "", length - most), [start, ...prompt] = found.ids, given = prompt.length;
   const options = {
-    specials: { ...specials, bos }, forced: new Map([...forced, ...prompt.entries()]), limit: given + most, given,
+    specials: { ...specials, start }, forced: new Map([...forced, ...prompt.entries()]), limit: given + most, given,
   };
   return { ...found, options, given, most };
 }
 
 /**
  * Translate or continue one text. The generator yields after each step and returns the result.
- * @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options]
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {TranslateOptions} [options]
  * @returns {Generator<Progress, Result>}
  */
 export function* translating(checkpoint, text, { search = {}, edits = {}, record = [], ...asked } = {}) {
@@ -80,7 +80,7 @@ export function* translating(checkpoint, text, { search = {}, edits = {}, record
     if (done) {
       const { given: prompt_length, dropped, tokens } = start, [first] = tokens, continues = task === "continuation";
       const written = writtenBy(checkpoint, value, steps, trace, continues ? start.ids.slice(0, 1) : []);
-      const mark = () => ({ ...shownTokens(tokenizer, specials, [specials.bos])[0], word: -1 });
+      const mark = () => ({ ...shownTokens(tokenizer, specials, [specials.start])[0], word: -1 });
       const read = [continues && first ? first : mark(), ...written.written.slice(0, -1)];
       return { ...written, read, source: continues ? [] : tokens, dropped, prompt_length };
     }
@@ -89,13 +89,13 @@ export function* translating(checkpoint, text, { search = {}, edits = {}, record
   }
 }
 
-/** Translate one text. @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
+/** Translate one text. @param {AnyCheckpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
 export function translate(checkpoint, text, options) {
   return finish(translating(checkpoint, text, options));
 }
 
 /**
- * @param {Checkpoint} checkpoint @param {Step[]} steps @param {{ most: number, given: number }} start
+ * @param {AnyCheckpoint} checkpoint @param {Step[]} steps @param {{ most: number, given: number }} start
  * @param {Trace} trace @returns {Progress}
  */
 function progressOf({ target, specials, config }, steps, { most, given }, trace) {
@@ -108,14 +108,14 @@ function progressOf({ target, specials, config }, steps, { most, given }, trace)
   return { position, most, branches, token, text: target.decode(ids), maps };
 }
 
-/** The special tokens of what is written. @param {Specials} specials */
+/** The special tokens of what is written. @param {AllSpecials} specials */
 function targetOf(specials) {
   return { ...specials, ...specials.written };
 }
 
 /**
  * What a hypothesis shows.
- * @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace
+ * @param {AnyCheckpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace
  * @param {number[]} before Ids with which the text begins.
  */
 function writtenBy(checkpoint, hypothesis, steps, trace, before) {
@@ -139,7 +139,7 @@ function writtenBy(checkpoint, hypothesis, steps, trace, before) {
 /**
  * Read a source and a target in one pass, as in training, and keep what passes the hook points. Tokens with the id of
  * padding are masked.
- * @param {Checkpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
+ * @param {AnyCheckpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
  * @param {{ edits?: Edits, record?: string[] }} [options]
  */
 export function readingOf({ model }, source, target, { edits = {}, record = [] } = {}) {
