@@ -34,13 +34,19 @@ interface Asked { text: string; second?: string; forced?: Map<number, number>; c
 interface Chosen { choices: Choices; info: Info }
 
 /**
- * A checkpoint as a site lists it: the addresses of its files, null if the page holds them; its cards by language, or the
- * address of a file with them.
+ * A checkpoint as a site lists it: the addresses of its files by their names, null if the page holds those with the names in `held`; its family and task, the
+ * text for a gap, and whether it reads pairs; its cards by language, or the address of a file with them; the files of a
+ * visitor's own model.
  */
 interface Site {
-  name: string; files: Record<string, string> | null; languages: [string, string]; description: string;
-  examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
+  name: string; files: Record<string, string> | null; languages: [string, string]; family: string; task: Task; mask: string;
+  pairs: boolean; examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
+  held?: string[]; own?: OwnFiles;
 }
+/** A file of a visitor's own model. `report` gets the number of bytes while an archive is unpacked. */
+interface OwnFile { path: string; size: number; read(watching?: Watching): Promise<Blob> }
+/** A visitor's own model: what the engine reads, and the names of the files that nothing reads. */
+interface OwnFiles extends CheckpointFiles { name: string; unused: string[] }
 /** The recorded answers of one text: the link to what the page shows at first, and choices that it cannot change. */
 interface Report {
   text: string; second: string; link: string; chosen: Choices; pages: string[]; made: string; note: string;
@@ -56,9 +62,10 @@ interface MapView {
   columns: number[]; weight(layer: number, head: number | string, t: number, s: number): number;
   axes: { query_title: string; key_title: string; languages: { query: string; key: string } };
 }
-/** A page of the site. `opening`: the sentence until the visitor types one. */
+/** A page of the site. `opening`: the sentence until the visitor types one. `fits`: whether a model can show it. */
 interface Page {
-  show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?: boolean;
+  show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?(app: App): boolean;
+  fits?(site: Site): boolean;
 }
 
 /** What a map shows. `t` is a query (row) and `s` a key (column), counted from 0. */

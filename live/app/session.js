@@ -1,6 +1,6 @@
 // The open checkpoint, and what it has computed. A result that was asked for before is there at once.
 import { noChanges, readChanges, within, writeChanges } from "../engine/changes.js";
-import { N_, require } from "../engine/errors.js";
+import { EngineError, N_, require } from "../engine/errors.js";
 import { filesOf, startAnswers } from "./answers.js";
 
 const KEPT = 24; // results
@@ -64,13 +64,47 @@ export class Session {
         this.report?.();
       } });
       require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
-      const info = await this.engine.open(files);
+      const info = await this.engine.open(files, { signal, report: (progress) => {
+        this.progress = progress;
+        this.report?.();
+      } });
       if (!signal.aborted) this.info = info;
       return info;
     } catch (error) {
       if (!signal.aborted) this.opened = null;
       throw error;
     }
+  }
+
+  /**
+   * What files of a model are. If the engine needs too long for that, it ends and another one takes its place.
+   * @param {CheckpointFiles} files @param {number} patience Milliseconds.
+   * @returns {Promise<Found>}
+   */
+  async described(files, patience) {
+    let timer = 0;
+    const late = new Promise((_, reject) => {
+      timer = window.setTimeout(() => reject(new EngineError("too-slow", N_(
+        "These files take too long to read, so they were left out."
+      ))), patience);
+    });
+    const { engine } = this;
+    try {
+      return await Promise.race([engine.describe(files), late]);
+    } catch (error) {
+      if (/** @type {any} */ (error).code === "too-slow" && engine === this.engine) this.restart();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Begin with another engine, which has no checkpoint yet. */
+  restart() {
+    this.engine.stop();
+    this.engine = startAnswers();
+    [this.name, this.info, this.opened] = ["", null, null];
+    this.results.clear();
   }
 
   /**

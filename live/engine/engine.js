@@ -6,11 +6,12 @@ import { running } from "./inference/run.js";
 import { readingOf } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
-import { readCheckpoint } from "./opening.js";
+import { openCheckpoint, readCheckpoint } from "./opening.js";
+import { sizeOf } from "./tensor.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
-const METHODS = { open: 1, result: 2, silenceEachHead: 2, read: 3 };
+const METHODS = { open: 1, describe: 1, result: 2, silenceEachHead: 2, read: 3 };
 
 let writing = 0; // runs that go on
 
@@ -40,13 +41,13 @@ async function inTurns(work, { report, signal }, waits) {
 }
 
 /** What a page knows of a checkpoint. @param {AnyCheckpoint} checkpoint @returns {Info} */
-function infoOf({ task, config, languages, figures, notFinite, tokenizer, specials }) {
+function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials }) {
   /** @type {Record<string, [number, number]>} */
   const heads = Object.fromEntries(Object.keys(KINDS).map(
     (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
   ));
   return {
-    task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
+    family, task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
     mask: specials.mask == null ? "" : tokenizer.shown(specials.mask),
   };
 }
@@ -71,6 +72,15 @@ export class LocalEngine {
     check();
     this.checkpoint = checkpoint;
     return infoOf(checkpoint);
+  }
+
+  stop() {}
+
+  /** What a checkpoint is, from its texts and the headers of its weights. @param {CheckpointFiles} files */
+  async describe(files) {
+    const checkpoint = await openCheckpoint(files), { entries, bytes } = checkpoint.weights;
+    const used = [...entries.values()].filter(({ places }) => places.length);
+    return { ...infoOf(checkpoint), parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0), bytes };
   }
 
   /** The open checkpoint. @param {Task} [wanted] Its task, if only one will do. @returns {AnyCheckpoint} */
@@ -139,6 +149,12 @@ export class WorkerEngine {
     if (report !== undefined) return call?.report?.(report);
     this.waiting.delete(id);
     return error ? call?.reject(new EngineError(error.code, error.template, error.values)) : call?.resolve(result);
+  }
+
+  /** End all work. */
+  stop() {
+    this.worker.terminate();
+    this.fail("cancelled", N_("The work was cancelled."));
   }
 
   fail(code, template) {

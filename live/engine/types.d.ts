@@ -163,12 +163,16 @@ interface EngineRequest extends Recorded { changes?: Intervention }
  * What a page knows of an open checkpoint. `heads`: kind → layers and heads. `mask`: the text of the token for a gap, ""
  * without one.
  */
-interface Info extends Pick<AnyCheckpoint, "task" | "config" | "languages" | "figures" | "notFinite"> {
+interface Info extends Pick<AnyCheckpoint, "family" | "task" | "config" | "languages" | "figures" | "notFinite"> {
   heads: Record<string, [number, number]>; readsPairs: boolean; mask: string;
 }
+/** What a page knows of a checkpoint before its numbers are read: also the memory that they need. */
+interface Found extends Info { parameters: number; bytes: number }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
   open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
+  describe(files: CheckpointFiles): Promise<Found>;
+  stop(): void;
   result(run: Run, recorded?: Recorded, watching?: Watching): Promise<Result>;
   silenceEachHead(result: Result, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
   read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;

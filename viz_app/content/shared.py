@@ -4,12 +4,13 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from model.config.paths import HOME
 
 __all__ = [
     "CHOICES",
+    "FAMILIES",
     "LIMITS",
     "MAX_CHIPS",
     "MAX_SENTENCES",
@@ -31,6 +32,7 @@ PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 # Name → its form in a link; "published", the expression for its values in a published page; or "always", the value
 # that a published page always shows. Names never change.
 CHOICES: Mapping[str, Mapping[str, str]] = FOUND["choices"]
+FAMILIES: Sequence[str] = FOUND["families"]  # of models of `transformers` that the engine in the browser computes
 MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
 MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
 MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen

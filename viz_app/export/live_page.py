@@ -51,8 +51,8 @@ __all__ = [
 
 # What takes the place of a module: the page around the components is another one than that of the app.
 OWN = {"streamlit/bridge.js": "app/bridge.js"}
-# A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
-IN_REPORT = {"app/answers.js": "app/recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
+IN_REPORT = {"app/answers.js": "app/recorded.js"}  # recorded answers in the place of an engine
+NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js")  # a batch and another model have no recorded answers
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
@@ -208,6 +208,7 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
     """
     left_out = {RECURRENT: not recurrent, LESSONS: not lessons or form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
+    without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
     scripts = modules("app/script.js", without=without, instead=instead)
     own = lessons and form == "site"  # the lessons are a script of their own
