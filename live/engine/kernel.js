@@ -91,6 +91,6 @@ export function startKernel(bytes) {
     return null;
   }
   const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) });
-  const { s, h } = /** @type {any} */ (new WebAssembly.Instance(compiled, { "": { "": memory } }).exports);
-  return { buffer: memory.buffer, single: s, half: h };
+  const { exports } = new WebAssembly.Instance(compiled, { "": { "": memory } });
+  return { buffer: memory.buffer, products: /** @type {any} */ (exports) };
 }

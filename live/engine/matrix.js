@@ -42,13 +42,13 @@ export class Matrix {
    * @param {number} first @param {number} length Of a row. @param {import("./safetensors.js").Part} part
    */
   fill(stored, first, length, { rows, transposed }) {
-    const [outputs, inputs] = this.shape, { data } = this, count = stored.length / length;
-    for (let o = 0; o < outputs; o++) {
+    const [outputs] = this.shape, { data } = this, count = stored.length / length, whole = !rows && !transposed;
+    for (let o = whole ? first : 0; o < (whole ? first + count : outputs); o++) {
       const row = rows ? rows(o) : o, from = (row - first) * length;
       if (transposed) for (let i = 0; i < count; i++) data[this.at(o, first + i)] = stored[i * length + row];
       else if (from >= 0 && from < stored.length)
-        for (let i = 0, to = this.at(o, 0); i < inputs; i++, to += i % SIDE ? 1 : SIDE * SIDE - SIDE + 1)
-          data[to] = stored[from + i];
+        for (let i = 0, to = this.at(o, 0); i < length; to += SIDE * (SIDE - 1))
+          for (const end = Math.min(i + SIDE, length); i < end; i++, to++) data[to] = stored[from + i];
     }
   }
 
@@ -73,7 +73,7 @@ export class Matrix {
         vectors.set(x.subarray(from, from + inputs), r * width);
         vectors.fill(0, r * width + inputs, (r + 1) * width);
       }
-      if (kernel) kernel[this.half ? "half" : "single"](byteOffset, 0, products.byteOffset, width, height, rows);
+      if (kernel) kernel.products[this.half ? "h" : "s"](byteOffset, 0, products.byteOffset, width, height, rows);
       else plainProducts(this, vectors, products, rows);
       for (let r = 0; r < rows; r++, to += outputs) y.set(products.subarray(r * height, r * height + outputs), to);
     }

@@ -6,7 +6,7 @@ import { sizeOf, tensor } from "./tensor.js";
 
 const MAX_MB = 2048; // of all files of a model
 const MAX_HEADER = 8 << 20; // bytes of all headers
-const SLICE = 8 << 20; // bytes that are read together
+const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that are converted together
 const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
 const UNREADABLE = N_("The weights could not be read. Their files may have changed. Choose them again.");
 
@@ -109,12 +109,11 @@ function filesOf(blobs, index) {
   });
 }
 
-/** How many numbers are not finite: their exponents have only ones. */
-function notFiniteIn(numbers) {
+/** How many numbers are not finite: their exponents have only ones. @param {Uint16Array} bits */
+function notFiniteIn(bits, type) {
+  const ones = type === "F16" ? 0x7c00 : 0x7f80, step = type === "F32" ? 2 : 1; // the exponent is in the upper half
   let broken = 0;
-  if (numbers instanceof Uint16Array)
-    for (let i = 0; i < numbers.length; i++) broken += +((numbers[i] & 0x7f80) === 0x7f80);
-  else for (let i = 0; i < numbers.length; i++) broken += +(numbers[i] - numbers[i] !== 0);
+  for (let i = step - 1; i < bits.length; i += step) if ((bits[i] & ones) === ones) broken++;
   return broken;
 }
 
@@ -253,7 +252,8 @@ export class Weights {
   async read(report) {
     try {
       new MatrixMemory(this.matrices);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
       throw new EngineError("weights-memory", N_("This device has no room for {size} MB. Choose a smaller model."), {
         size: Math.ceil(this.bytes / 2 ** 20),
       });
@@ -282,7 +282,7 @@ export class Weights {
     for (const [name, entry] of this.entries) {
       if (!entry.places.length) continue;
       const { blob, shape: [height], from: start, to: end } = entry, row = (end - start) / height;
-      const step = Math.max(1, Math.floor(SLICE / row));
+      const step = Math.max(1, Math.floor(PART / row));
       for (let first = 0; first < height; first += step) {
         const from = start + first * row, to = Math.min(from + step * row, end), last = slices.at(-1);
         const rows = { name, entry, first, from, to };
@@ -301,8 +301,8 @@ export class Weights {
  * @param {Entry} entry @param {ArrayBuffer} buffer
  */
 function fill({ dtype, shape, places }, first, buffer) {
-  const width = sizeOf(shape.slice(1)), bits = new Uint16Array(buffer);
+  const bits = new Uint16Array(buffer), width = sizeOf(shape.slice(1));
   const read = places.some(({ half }) => !half) ? TYPES.get(dtype)?.read : null, numbers = read?.(buffer) ?? bits;
   for (const place of places) place.fill(place.half ? bits : numbers, first, width);
-  return notFiniteIn(numbers);
+  return notFiniteIn(bits, dtype);
 }

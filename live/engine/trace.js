@@ -15,43 +15,42 @@ const NOT_COMPUTED = { weights: 0, masked_scores: -Infinity, scores: Number.NaN 
 /** @type {Visitor} Without recording and edits. */
 export const NO_TRACE = { visit: (_name, tensor) => tensor, nextPass: () => 0 };
 
+/** @typedef {{ pass: number, tensor: Tensor }} Pass What was recorded in one pass. */
+
 /** The name of a hook point, such as `decoder.layers.2.cross_attention.weights`; the layer may be "*". */
 export function hookName(kind, layer, stage) {
   return `${KINDS[kind].stack}.layers.${layer}.${KINDS[kind].module}.${stage}`;
 }
 
-/** Whether a name fits a pattern with `*` for any text. */
-function fits(name, pattern) {
+/** The expression of a pattern with `*` for any text. @param {string} pattern */
+function expressionOf(pattern) {
   const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`).test(name);
+  return new RegExp(`^${parts.join(".*")}$`);
 }
 
 /** What passes the hook points in one run over one text. Pass 0 is the encoder, and each later one a decoder step. */
 export class Trace {
   /** @param {{ record?: string[], edits?: Edits }} [options] Patterns of names to record; pattern → edit. */
   constructor({ record = ["*"], edits = {} } = {}) {
-    this.record = record;
-    this.edits = Object.entries(edits);
-    /** @type {Map<string, { edits: Edit[], recorded: boolean }>} */
+    this.record = record.map(expressionOf);
+    this.edits = Object.entries(edits).map(([pattern, edit]) => ({ names: expressionOf(pattern), edit }));
+    /** @type {Map<string, { edits: Edit[], passes: Pass[] | null }>} Null: not recorded. */
     this.plans = new Map();
-    /** @type {Map<string, { pass: number, tensor: Tensor }[]>} */
-    this.passes = new Map();
     this.pass = this.first = 0;
   }
 
   /** Edit a tensor, then record it, so a recording always shows what the model used. @param {Tensor} tensor */
   visit(name, tensor) {
-    const { edits, recorded } = this.planOf(name);
+    const { edits, passes } = this.plans.get(name) ?? this.plan(name);
     for (const edit of edits) tensor = edit(tensor, this.first);
-    if (recorded) this.passes.set(name, [...(this.passes.get(name) ?? []), { pass: this.pass, tensor }]);
+    passes?.push({ pass: this.pass, tensor });
     return tensor;
   }
 
-  planOf(name) {
-    const plan = this.plans.get(name) ?? {
-      edits: this.edits.filter(([pattern]) => fits(name, pattern)).map(([, edit]) => edit),
-      recorded: this.record.some((pattern) => fits(name, pattern)),
-    };
+  /** @param {string} name */
+  plan(name) {
+    const edits = this.edits.filter(({ names }) => names.test(name)).map(({ edit }) => edit);
+    const plan = { edits, passes: this.record.some((names) => names.test(name)) ? [] : null };
     this.plans.set(name, plan);
     return plan;
   }
@@ -64,7 +63,7 @@ export class Trace {
 
   /** The names of the hook points that recorded something. */
   get names() {
-    return [...this.passes.keys()];
+    return [...this.plans.keys()].filter((name) => this.plans.get(name)?.passes);
   }
 
   /**
@@ -74,7 +73,7 @@ export class Trace {
    * @param {number[]} [passes] Of one hypothesis of a beam search; by default all. Pass 0 always belongs to it.
    */
   joined(name, passes) {
-    const found = (this.passes.get(name) ?? []).filter(({ pass }) => !pass || !passes || passes.includes(pass));
+    const found = (this.plans.get(name)?.passes ?? []).filter(({ pass }) => !pass || !passes || passes.includes(pass));
     const parts = found.map(({ tensor }) => tensor), shapes = parts.map(({ shape }) => shape.slice(-2));
     const length = shapes.reduce((sum, [rows]) => sum + rows, 0);
     const width = Math.max(...shapes.map(([, columns]) => columns));

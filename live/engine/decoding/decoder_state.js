@@ -11,6 +11,17 @@ export function lengthLimit(sourceLength, maxLength) {
 /** Whether a model has an encoder beside its decoder. @param {Model} model */
 const isTranslator = (model) => Boolean(model.decode);
 
+/**
+ * Minus infinity for each token that must not be written. Where the model gives no numbers, the text ends.
+ * @param {Float32Array} logProbs @param {AllSpecials} specials @param {number} [forced]
+ */
+function allowedOf(logProbs, { banned, ends: [end] }, forced) {
+  const allowed = logProbs.slice(), isBroken = Number.isNaN(logProbs[0]), only = forced ?? (isBroken ? end : undefined);
+  if (only === undefined) for (const id of banned) allowed[id] = -Infinity;
+  else allowed.fill(-Infinity)[only] = isBroken ? 0 : logProbs[only];
+  return allowed;
+}
+
 export class DecoderState {
   /**
    * Encode the source, and read what is forced at the beginning.
@@ -60,18 +71,14 @@ export class DecoderState {
    *   own distributions.
    */
   advance(tokens) {
-    const position = this.length++, forced = this.forced.get(position), { banned, ends: [eos] } = this.specials;
+    const position = this.length++, forced = this.forced.get(position);
     /** @type {number[]} */
     const passes = [], ahead = this.ahead[position];
     const distributions = tokens.map((token, row) => {
       passes.push(ahead ? 1 : this.trace.nextPass(position));
       return ahead ?? logSoftmax(this.decode([token], row).data);
     });
-    const may = (id) => (forced === undefined ? !banned.includes(id) : id === forced);
-    // Where the model gives no numbers, the text ends.
-    const ended = (_, id) => (id === (forced ?? eos) ? 0 : -Infinity);
-    const masked = (value, id) => (may(id) ? value : -Infinity);
-    const allowed = distributions.map((logProbs) => logProbs.map(logProbs.some(Number.isNaN) ? ended : masked));
+    const allowed = distributions.map((logProbs) => allowedOf(logProbs, this.specials, forced));
     return { allowed, forced, step: { distributions, passes, branches: [] } };
   }
 

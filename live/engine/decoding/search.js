@@ -30,19 +30,23 @@ export function writtenIds({ ids, finished }) {
 export function largestIndices(values, count) {
   /** @type {number[]} */
   const best = [];
+  let least = -Infinity; // of as many as are asked for
   for (let i = 0; i < values.length; i++) {
-    if (best.length === count && !(values[i] > values[best[count - 1]])) continue;
+    if (best.length === count && !(values[i] > least)) continue;
     let place = best.length;
     while (place > 0 && values[i] > values[best[place - 1]]) place--;
     best.splice(place, 0, i);
     best.length = Math.min(best.length, count);
+    least = values[best[best.length - 1]];
   }
   return best;
 }
 
 /** The entropy of a distribution in nats: how uncertain the model was. @param {Float32Array} logProbs */
 export function entropyOf(logProbs) {
-  return logProbs.reduce((sum, value) => (value === -Infinity ? sum : sum - Math.exp(value) * value), 0);
+  let entropy = 0;
+  for (const value of logProbs) if (value !== -Infinity) entropy -= Math.exp(value) * value;
+  return entropy;
 }
 
 /** Run a generator to its end. @template R @param {Generator<unknown, R>} search @returns {R} */
