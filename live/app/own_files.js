@@ -4,7 +4,7 @@ import { N_, require } from "../engine/errors.js";
 import { requireSize } from "../engine/safetensors.js";
 import { membersOf } from "./zip.js";
 
-const MB = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
+const MEBI = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
 /** The texts that something reads, and the most MB of each: the limits of model/safety/json_files.py. */
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
@@ -80,8 +80,8 @@ export async function ownFilesOf(given, watching = {}) {
   for (const { path, size } of texts) {
     const file = lastOf(path), most = TEXTS.get(file) ?? 0;
     require(
-      size <= most * MB, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
-      { file, size: Math.ceil(size / MB), most },
+      size <= most * MEBI, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
+      { file, size: Math.ceil(size / MEBI), most },
     );
   }
   const total = weights.reduce((sum, { size }) => sum + size, 0);

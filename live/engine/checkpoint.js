@@ -1,32 +1,11 @@
 // A checkpoint is a folder with `model.safetensors`, `config.json` and `tokenizer.json`. It contains no code.
+import { readSizes } from "./config/model.js";
 import { N_, require } from "./errors.js";
-import { Classifier } from "./network/classifier.js";
-import { makeTranslator } from "./network/translators.js";
+import { describeForeign, layoutOf } from "./foreign/architecture.js";
+import { ForeignWeights } from "./foreign/blocks.js";
+import { settingsOf } from "./foreign/sizes.js";
+import { makeModel } from "./network/translators.js";
 import { BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
-
-const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
-/** @type {Record<string, unknown[]>} */
-const CHOICES = {
-  architecture: ["recurrent"], norm: ["post", "pre"], activation: ["relu", "gelu"], pooling: ["attention", "mean"],
-  attention: ["scaled_dot_product", "additive", "none"], positional: ["sinusoidal", "learned", "rotary"],
-  tie_embeddings: ["none", "target", "all"],
-  score_cap: [0], attention_sinks: [false],
-};
-
-/**
- * What `config.json` must say about a model: the names of its choices, and of its sizes.
- * @returns {[string[], string[]]}
- */
-function namesNeeded(task, { architecture }) {
-  const isTranslator = task === "translation";
-  const ends = isTranslator ? ["source_vocab_size", "target_vocab_size"] : ["vocab_size"];
-  if (architecture) return [["attention", "tie_embeddings"], ["d_model", "d_hidden", "max_length", ...ends]];
-  const layers = isTranslator ? ["num_encoder_layers", "num_decoder_layers"] : ["num_encoder_layers"];
-  return [
-    ["norm", "activation", "attention", "positional", isTranslator ? "tie_embeddings" : "pooling"],
-    ["d_model", "d_ff", "max_length", "num_heads", ...layers, ...ends],
-  ];
-}
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -46,41 +25,12 @@ export function readConfig(json) {
     ["translation", "classification"].includes(task), "config-unsupported", N_("The task {task} is not known."),
     { task },
   );
-  const [choices, sizes] = namesNeeded(task, model);
-  for (const [name, known] of Object.entries({ ...CHOICES, num_kv_heads: [0, model.num_heads] }))
-    require(
-      known.includes(model[name]) || !(name in model || choices.includes(name)), "config-unsupported",
-      N_("{name} is {value}. The browser runs {known}. Open this model in the app."),
-      { name, value: model[name], known: known.join(", ") },
-    );
-  for (const name of sizes) {
-    const most = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE;
-    const size = model[name];
-    require(
-      Number.isInteger(size) && size > 0 && size <= most, "config-damaged",
-      N_("{name} is {value}. It must be a whole number from 1 to {most}."), { name, value: size, most },
-    );
-  }
-  require(
-    model.d_model * model.max_length <= MAX_TABLE, "config-damaged",
-    N_("d_model times max_length is {size}. The limit is {limit}."),
-    { size: model.d_model * model.max_length, limit: MAX_TABLE },
-  );
-  require(
-    model.d_model % (model.num_heads ?? 1) === 0, "config-damaged",
-    N_("d_model ({d_model}) must be divisible by num_heads ({num_heads})."),
-    { d_model: model.d_model, num_heads: model.num_heads },
-  );
-  require(
-    task === "translation" || (Array.isArray(model.labels) && model.labels.length > 1), "config-damaged",
-    N_("A classifier needs at least two labels."),
-  );
   for (const name of ["kind", "source_language", "target_language"])
     require(
       typeof tokenizer[name] === "string", "config-damaged", N_("{name} is {value}. It must be a text."),
       { name, value: tokenizer[name] },
     );
-  return { task, model, tokenizer, figures };
+  return { task, model: readSizes(task, model), tokenizer, figures };
 }
 
 /**
@@ -89,6 +39,7 @@ export function readConfig(json) {
  * @returns {Description}
  */
 export function describe(texts) {
+  if (!("format" in settingsOf(texts["config.json"]))) return describeForeign(texts);
   const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
     texts["config.json"]
   );
@@ -100,13 +51,14 @@ export function describe(texts) {
 
 /**
  * Make a model. Its numbers come with `weights.read()`.
- * @param {Pick<Description, "task" | "config">} description @param {Weights} weights
+ * @param {Description} description @param {Weights} weights
  * @returns {Model}
  */
-export function modelOf({ task, config }, weights) {
-  const model = task === "translation"
-    ? makeTranslator(weights, config, PAD_ID)
-    : new Classifier(weights, config, PAD_ID);
+export function modelOf(description, weights) {
+  const { family, config } = description;
+  if (family !== "headlight") // a text has no padding, whatever its ids, and a file may have more tensors
+    return makeModel(new ForeignWeights(weights, layoutOf(description), config), config, -1);
+  const model = makeModel(weights, config, PAD_ID);
   weights.requireAllTaken();
   return /** @type {any} */ (model);
 }

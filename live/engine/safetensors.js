@@ -231,11 +231,6 @@ export class Weights {
     };
   }
 
-  /** @returns {Norm} */
-  norm(name, width) {
-    return { weight: this.take(`${name}.weight`, width).data, bias: this.take(`${name}.bias`, width).data };
-  }
-
   /** @param {RegExp[]} ignored The names of tensors that a file may have beside those of the model. */
   requireAllTaken(ignored = []) {
     for (const [name, { places }] of this.entries)

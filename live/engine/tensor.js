@@ -39,22 +39,6 @@ export function add(x, y) {
   return sum;
 }
 
-/**
- * (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016).
- * @param {Tensor} x @param {Norm} norm
- */
-export function layerNorm(x, { weight, bias }) {
-  const width = weight.length, y = tensor(x.shape);
-  for (let start = 0; start < x.data.length; start += width) {
-    let mean = 0, variance = 0;
-    for (let i = 0; i < width; i++) mean += x.data[start + i] / width;
-    for (let i = 0; i < width; i++) variance += (x.data[start + i] - mean) ** 2 / width;
-    const scale = 1 / Math.sqrt(variance + 1e-5);
-    for (let i = 0; i < width; i++) y.data[start + i] = (x.data[start + i] - mean) * scale * weight[i] + bias[i];
-  }
-  return y;
-}
-
 /** Softmax of each row. A row without a finite number becomes 0. @param {Tensor} x */
 export function softmax(x) {
   const width = x.shape[x.shape.length - 1], y = tensor(x.shape);

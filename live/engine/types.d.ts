@@ -5,10 +5,13 @@ interface Tensor { data: Float32Array; shape: number[] }
 type Matrix = import("./matrix.js").Matrix;
 /** The weight is (outputs, inputs), as in PyTorch. */
 interface Linear { weight: Matrix; bias: Float32Array | null }
-interface Norm { weight: Float32Array; bias: Float32Array }
+type Norm = import("./network/norms.js").Norm;
+type LayerPositions = import("./network/positional.js").LayerPositions;
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
+/** The tensors of a model under our names. */
+type WeightSource = Pick<Weights, "has" | "take" | "matrix" | "linear">;
 
 /** It returns a new tensor, or the same one unchanged. `first` is the position of the first query of the pass. */
 type Edit = (tensor: Tensor, first: number) => Tensor;
@@ -17,26 +20,55 @@ type Edits = Record<string, Edit>; // pattern of hook points → edit
 interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): number }
 type Trace = import("./trace.js").Trace;
 
-/** The sizes in config.json; a model has those of its architecture. */
+/**
+ * A step from the last states to the logits: a matrix, a norm, an activation, a factor or a limit. A matrix is that of
+ * the embeddings if it is `tied`; its bias has one of several names, "" if there may be none.
+ */
+interface ReadoutStep {
+  matrix?: string; norm?: string; outputs?: number; inputs?: number; bias?: string[]; shape?: number[];
+  tied?: "always" | "absent" | "never"; activation?: string; times?: number; cap?: number;
+}
+/** The sizes of a model and the parts of its block, with the names of our config.json; a model has those of its architecture. */
 interface Sizes {
   architecture?: string; d_model: number; num_heads: number; d_ff: number; d_hidden: number; max_length: number;
-  num_encoder_layers: number; num_decoder_layers: number; norm: string; activation: string; attention: string;
-  positional: string; tie_embeddings: string; source_vocab_size: number; target_vocab_size: number;
-  vocab_size: number; labels: string[]; pooling: string; several_labels?: boolean;
+  num_encoder_layers: number; num_decoder_layers: number; activation: string; attention: string;
+  tie_embeddings: string; source_vocab_size: number; target_vocab_size: number;
+  vocab_size: number; labels: string[]; several_labels?: boolean;
+  pooling: string; // "attention", "mean" or "first"
+  norm: string; // "pre", "post", "both" or "added", see `Residual`
+  rms_norm: boolean; norm_eps: number; norm_shift: number; final_norm: boolean;
+  parallel: boolean; // attention and feed-forward read the same stream
+  gated: boolean; feed_forward_bias: boolean; decoder_d_ff: number;
+  attention_bias: string[]; // of "query", "key", "value" and "output"
+  num_kv_heads: number; head_width: number;
+  norm_queries: string; // queries and keys have a norm: "each" head, "all" heads together, or ""
+  score_scale: number; scale_by_layer: boolean; score_cap: number; attention_sinks: boolean;
+  positional: string; // "sinusoidal", "learned", "rotary", "alibi", "relative" or "none"
+  halves: boolean; // sines and cosines, or the numbers that are rotated together, stand in two halves
+  rotations?: number[][]; // of each layer: the speeds of its pairs, see `RotaryPositions`
+  windows?: number[]; // of each layer: how many positions a query sees, 0 = all
+  buckets: number; farthest: number; // of a relative bias
+  embedding_scale: number; embedding_width: number; embedding_norm: boolean; token_types: number;
+  position_offset?: number; // rows of the file before the first position
+  stored_positions?: number; // rows of the file
+  readout: ReadoutStep[];
+}
+/** The values of a file of settings. */
+type Values = Record<string, any>;
+/** How the tensors of a family are stored: a prefix of all names, the names of the parts, and how q, k and v are joined. */
+interface Layout { root: string; names: any; stacks?: boolean; joined?: string }
+/** A family of `transformers`: the task of its base, the usual ε of its norms, and how config.json becomes a description. */
+interface Family extends Layout {
+  task: "translation" | "continuation" | "reading"; eps?: number;
+  block(values: Values, sizes: any, given: { task: Task; labels?: string[] }): Values;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
 type DecoderCache = import("./network/cache.js").DecoderCache;
 type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
-/** What the encoder read and computed, (S, D). */
-interface Memory { states: Tensor; source: number[] }
-/** A model that writes, such as the Transformer or the recurrent network. */
-interface Writes {
-  config: Sizes;
-  startCache(): DecoderCache | RecurrentCache;
-  encode(source: number[], trace: Visitor): Memory;
-  /** Logits (T, V) for the token after each of T tokens. With a cache, only the newest token is given. */
-  decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
-}
+/** What the encoder read and computed, (S, D); null without an encoder. */
+interface Memory { states: Tensor | null; source: number[]; mask: Mask }
+/** A model that writes. */
+type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
 
 /**
  * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
@@ -58,10 +90,10 @@ interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
 interface Model {
   config: Sizes;
   startCache(): DecoderCache | RecurrentCache;
-  /** Read a text: all tasks but "continuation". */
+  /** Read a text. A decoder alone only keeps the ids. */
   encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
-  /** Logits (T, V) of a translation for the token after each of T tokens. A cache has the tokens before these. */
-  decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
+  /** Logits (T, V) of a translation or a continuation for the token after each of T tokens. A cache has the tokens before these. */
+  decode(target: number[], memory: Memory | null, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
   /** Logits (T, V) of a continuation; logits (1, C) of a class. */
   forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
   /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
@@ -103,8 +135,10 @@ interface Step { distributions: Float32Array[]; passes: number[]; token?: number
 /** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
 interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
 type Search = Generator<Step, Hypothesis>;
-/** Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit. */
-/** `given`: how many of the first forced tokens are a prompt. */
+/**
+ * Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit; how
+ * many of the first forced tokens are a prompt.
+ */
 interface SearchOptions {
   specials?: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
 }

@@ -5,8 +5,10 @@ import { KINDS } from "../engine/trace.js";
 import { announce, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 
-const MB = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
+const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
 const GENERAL = ["The dog sleeps because it is tired.", "Where is the station?"];
+/** @type {Record<string, string[]>} Language → sentences. */
+const OTHERS_BY_LANGUAGE = { de: ["Der Hund schläft, weil er müde ist."], zh: ["狗在睡觉，因为它累了。"] };
 const BEGINNINGS = ["The dog sleeps because", "Once upon a time there was a"];
 
 /** What a model does, as a sentence. @param {Task} task */
@@ -95,7 +97,7 @@ export class OwnModel {
     const { app, found: { files, found } } = this, { checkpoints } = app.site, { languages, task, mask } = found;
     const alike = checkpoints.find((one) => !one.own && one.task === task && one.languages[0] === languages[0]);
     const examples = task === "filling" ? GENERAL.map((text) => text.replace("dog", mask).replace("station", mask))
-      : alike?.examples ?? (task === "continuation" ? BEGINNINGS : GENERAL);
+      : alike?.examples ?? (task === "continuation" ? BEGINNINGS : OTHERS_BY_LANGUAGE[languages[0]] ?? GENERAL);
     const name = nameFor(files.name, checkpoints.map((one) => one.name));
     checkpoints.push({
       name, files: null, own: files, languages, family: found.family, task, mask, pairs: found.readsPairs, examples,
@@ -153,7 +155,7 @@ export function facts(name, { family, task, heads, config, parameters, bytes }, 
       layers: most, heads: width, positions: config.max_length,
     })],
     ...(parameters ? [[say("Parameters"), say("{n} million", { n: (parameters / 1e6).toFixed(1) })]] : []),
-    ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MB) })]] : []),
+    ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })]] : []),
     ...(unused.length ? [[say("Not read"), unused.slice(0, 8).join(", ")]] : []),
   ]);
   return el("dl", { class: "facts" }, rows.flatMap(([term, text]) => [el("dt", {}, term), el("dd", {}, text)]));

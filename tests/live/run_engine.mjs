@@ -1,6 +1,6 @@
 // Runs jobs of a test in the engine. Standard input: { folder, jobs }, standard output: the results, both as JSON.
 // An array of numbers is written as { numbers: base64 of float32, shape }.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readAddress, readForced, writeAddress } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
 import shared from "../../live/shared.json" with { type: "json" };
@@ -8,18 +8,46 @@ import { shuffled } from "../../live/pages/positions.js";
 import { describe, modelOf } from "../../live/engine/checkpoint.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { greedy } from "../../live/engine/decoding/greedy.js";
-import { finish } from "../../live/engine/decoding/search.js";
+import { finish, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
+import { recordedIn } from "../../live/engine/inference/result.js";
 import { sourceIds, translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
+import { NO_TRACE, Trace } from "../../live/engine/trace.js";
 
 Object.assign(SHARED, shared);
 /** @type {any} */
-let classifier;
+let classifier, foreign;
 
 const JOBS = {
+  /** One pass of a model of another library over ids: what passes the hook points. A decoder may read them in parts. */
+  pass(_engine, { ids, target, segments, parts = [ids.length], changes = {} }) {
+    const { task, model } = foreign, trace = new Trace({ edits: editsOf(changes) });
+    if (task === "translation") model.decode(target, model.encode(ids, trace), trace);
+    else if (task === "continuation") {
+      const cache = parts.length > 1 ? model.startCache() : undefined;
+      for (const length of parts) model.forward(ids.splice(0, length), trace, cache);
+    } else {
+      const { states } = model.encode(ids, trace, { segments });
+      if (task !== "reading") model.logits(states, trace);
+    }
+    return recordedIn(trace, []);
+  },
+  /** The most probable ids, one after another. */
+  write(_engine, { ids, count }) {
+    const { task, model, specials } = foreign, cache = model.startCache(), written = [];
+    const memory = task === "translation" ? model.encode(ids, NO_TRACE) : null;
+    let given = memory ? [specials.start] : ids;
+    while (written.length < count) {
+      const { data, shape: [, V] } = model.decode(given, memory, NO_TRACE, cache);
+      given = largestIndices(data.subarray(-V), 1);
+      written.push(...given);
+    }
+    return written;
+  },
+  described: () => ({ ...foreign, model: undefined, weights: undefined }),
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {
     const { page, choices } = readAddress(link, pages);
@@ -80,8 +108,16 @@ function written(_key, value) {
 const { folder, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (name) => readFileSync(`${folder}/${name}`);
 const file = new Blob([read("model.safetensors")]), engine = new LocalEngine();
-const texts = Object.fromEntries(["config.json", "tokenizer.json"].map((name) => [name, `${read(name)}`]));
+const names = ["config.json", "tokenizer.json", "generation_config.json"];
+const texts = Object.fromEntries(names.filter((name) => existsSync(`${folder}/${name}`)).map(
+  (name) => [name, `${read(name)}`]
+));
 const description = describe(texts);
+if (description.family !== "headlight") {
+  const weights = await Weights.open({ file });
+  foreign = { ...description, model: modelOf(description, weights) };
+  await weights.read();
+} else
 if (description.task === "classification") { // its words need spaCy, so the tests give ids
   const weights = await Weights.open({ file });
   classifier = { ...description, model: modelOf(description, weights) };

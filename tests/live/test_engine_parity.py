@@ -98,8 +98,8 @@ def test_every_hook_point_of_a_bundled_translator(name: str) -> None:
     run_both(BUNDLED / name, loaded(name), {}, {})
 
 
-@pytest.mark.parametrize("settings", VARIANTS, ids=lambda settings: "-".join(settings.values()))
-def test_every_hook_point_of_other_architectures(settings: Mapping[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", VARIANTS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_every_hook_point_of_other_architectures(settings: Mapping[str, str | int | float], tmp_path: Path) -> None:
     write_checkpoint(tmp_path, settings)
     run_both(tmp_path, load_checkpoint(tmp_path), {}, {})
 

@@ -50,7 +50,6 @@ function scoring({ model, task, config }, { source, read }, outcomes) {
   if (task === "classification") return (trace) => [logOdds(config, logitsOf(model, ids, trace, segments).data)];
   if (task === "filling") return (trace) => at(logitsOf(model, ids, trace, segments));
   const target = read.map(({ id }) => id);
-  if (task === "continuation") return (trace) => at(model.forward(target, trace));
   const memory = model.encode(ids, NO_TRACE);
   return (trace, encode) => at(model.decode(target, encode ? model.encode(ids, trace) : memory, trace));
 }

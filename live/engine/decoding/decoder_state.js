@@ -1,15 +1,12 @@
 // The decoder with the state that every search moves forward: caches, forced tokens, banned tokens, the limit.
 import { logSoftmax } from "../tensor.js";
-import { OURS } from "../text/vocab.js";
+import { OUR_SPECIALS } from "../text/vocab.js";
 import { NO_TRACE } from "../trace.js";
 
 /** How many tokens a translation may have: enough for a real translation, too few for endless repetition. */
 export function lengthLimit(sourceLength, maxLength) {
   return Math.min(maxLength, Math.floor((sourceLength * 3) / 2) + 8);
 }
-
-/** Whether a model has an encoder beside its decoder. @param {Model} model */
-const isTranslator = (model) => Boolean(model.decode);
 
 /**
  * Minus infinity for each token that must not be written. Where the model gives no numbers, the text ends.
@@ -27,13 +24,13 @@ export class DecoderState {
    * Encode the source, and read what is forced at the beginning.
    * @param {Model} model @param {number[]} source Token ids. @param {SearchOptions} [options]
    */
-  constructor(model, source, { specials = OURS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = {}) {
+  constructor(model, source, { specials = OUR_SPECIALS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = {}) {
     const { max_length } = model.config, { first = null } = specials;
     this.model = model;
     this.trace = trace;
     this.specials = specials;
     this.forced = first === null || forced.has(0) ? forced : new Map([[0, first], ...forced]);
-    this.memory = isTranslator(model) ? model.encode(source, trace) : null;
+    this.memory = model.encode(source, trace);
     /** @type {any[]} */
     this.caches = [model.startCache()];
     this.length = 0; // how many tokens the search has read
@@ -47,8 +44,7 @@ export class DecoderState {
 
   /** Logits (T, V) after each of the newest tokens of a row. @param {number[]} ids @param {number} row */
   decode(ids, row) {
-    const { model, memory, trace, caches: { [row]: cache } } = this;
-    return memory ? model.decode(ids, memory, trace, cache) : model.forward(ids, trace, cache);
+    return this.model.decode(ids, this.memory, this.trace, this.caches[row]);
   }
 
   /**

@@ -10,7 +10,7 @@ import { ATTENTION } from "./translate.js";
  * @param {Model} model @param {number[]} ids @param {Visitor} trace @param {number[]} [segments]
  */
 export function logitsOf(model, ids, trace, segments) {
-  return model.encode ? model.logits(model.encode(ids, trace, { segments }).states, trace) : model.forward(ids, trace);
+  return model.logits(/** @type {Tensor} */ (model.encode(ids, trace, { segments }).states), trace);
 }
 
 /**

@@ -9,7 +9,7 @@ import { hookName } from "../trace.js";
  */
 function stacked(trace, config, kind, stage, passes) {
   const names = Array.from({ length: numLayers(config, kind) }, (_, layer) => hookName(kind, layer, stage));
-  if (!names.every((name) => trace.passes.has(name))) return null;
+  if (!names.every((name) => trace.plans.get(name)?.passes?.length)) return null;
   const all = names.map((name) => trace.joined(name, passes));
   return tensor([all.length, ...all[0].shape], concatenate(...all.map(({ data }) => data)));
 }

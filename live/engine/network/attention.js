@@ -1,7 +1,9 @@
 // Scaled dot-product and additive attention, step by step. Letters of shapes: H heads, T queries, S keys, K width of a
 // head, D = H · K.
-import { dot, linear, mapped, softmax, tensor } from "../tensor.js";
+import { add, dot, linear, mapped, softmax, tensor } from "../tensor.js";
 import { KeyValue } from "./cache.js";
+import { Norm } from "./norms.js";
+import { LayerPositions } from "./positional.js";
 
 /** A number for each head, query and key, from the places of its two vectors: (H, T, S). @param {number[]} shape */
 function scoresOf([H, T, K], { keys, length }, score) {
@@ -13,11 +15,11 @@ function scoresOf([H, T, K], { keys, length }, score) {
 }
 
 /**
- * QKᵀ / √d_k ("Attention Is All You Need", equation 1): (H, T, S).
+ * QKᵀ / √d_k ("Attention Is All You Need", equation 1), or QKᵀ times another factor: (H, T, S).
  * @param {Tensor} queries (H, T, K) @param {KeyValue} cache
  */
-export function scaledDotProductScores({ data, shape }, cache) {
-  const K = shape[2], scale = 1 / Math.sqrt(K), keys = cache.keys.data;
+export function scaledDotProductScores({ data, shape }, cache, scale) {
+  const K = shape[2], keys = cache.keys.data;
   return scoresOf(shape, cache, (q, k) => dot(data, q, keys, k, K) * scale);
 }
 
@@ -40,6 +42,23 @@ export function additiveScores({ data, shape }, cache, vector) {
  */
 export function maskScores(scores, mask) {
   return mask ? mapped(scores, (score, i) => (mask[i % mask.length] ? score : -Infinity)) : scores;
+}
+
+/** Limit scores to ±cap: cap · tanh(s / cap) (Gemma 2, Gemma Team 2024, section 2). @param {Tensor} scores */
+export function capScores(scores, cap) {
+  return cap ? mapped(scores, (score) => Math.tanh(score / cap) * cap) : scores;
+}
+
+/**
+ * Softmax over the keys. A sink takes part like the score of one more key without a value (Xiao et al. 2024).
+ * @param {Tensor} masked (H, T, S) @param {Float32Array | null} sinks One learned score for each head, (H).
+ */
+export function attentionWeights(masked, sinks) {
+  if (!sinks) return softmax(masked);
+  const [H, T, S] = masked.shape, column = (i) => i % (S + 1), row = (i) => Math.floor(i / (S + 1));
+  const score = (i) => (column(i) < S ? masked.data[row(i) * S + column(i)] : sinks[Math.floor(row(i) / T)]);
+  const { data } = softmax(mapped(tensor([H, T, S + 1]), (_, i) => score(i)));
+  return tensor(masked.shape, data.filter((_, i) => column(i) < S));
 }
 
 /** The mean of the values with these weights: (H, T, S) → (H, T, K). @param {Tensor} weights @param {KeyValue} cache */
@@ -65,22 +84,28 @@ function swapped(data, A, B, K) {
 
 /** Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every step. */
 export class MultiHeadAttention {
-  /**
-   * @param {Weights} weights @param {string} name @param {Sizes} config
-   * @param {import("./positional.js").RotaryPositions | null} positions
-   */
-  constructor(weights, name, { d_model, num_heads, attention }, positions = null) {
-    const projection = (part) => weights.linear(`${name}.${part}_projection`, d_model, d_model);
+  /** @param {WeightSource} weights @param {string} name @param {Sizes} config @param {LayerPositions} [positions] */
+  constructor(weights, name, config, positions = new LayerPositions(), layer = 0) {
+    const { d_model: D, num_heads: H, num_kv_heads: G, head_width: K, norm_queries: normed } = config;
+    const projection = (part, outputs, inputs) => weights.linear(
+      `${name}.${part}_projection`, outputs, inputs, { bias: config.attention_bias.includes(part) }
+    );
+    const norm = (part, heads) => (normed
+      ? new Norm(weights, `${name}.${part}_norm`, normed === "each" ? K : heads * K, config)
+      : null);
     this.name = name;
-    this.heads = num_heads;
+    this.heads = H;
     this.positions = positions;
-    this.query = projection("query");
-    this.key = projection("key");
-    this.value = projection("value");
-    this.output = projection("output");
-    this.scoreVector = attention === "additive"
-      ? weights.take(`${name}.score_vector`, num_heads, d_model / num_heads)
-      : null;
+    this.query = projection("query", H * K, D);
+    this.key = projection("key", G * K, D);
+    this.value = projection("value", G * K, D);
+    this.output = projection("output", D, H * K);
+    this.queryNorm = norm("query", H);
+    this.keyNorm = norm("key", G);
+    this.scale = config.score_scale / (config.scale_by_layer ? layer + 1 : 1);
+    this.cap = config.score_cap;
+    this.scoreVector = config.attention === "additive" ? weights.take(`${name}.score_vector`, H, K) : null;
+    this.sinks = config.attention_sinks ? weights.take(`${name}.sinks`, H).data : null;
   }
 
   /**
@@ -90,27 +115,44 @@ export class MultiHeadAttention {
    */
   forward(x, trace, { memory, mask = null, cache = new KeyValue() } = {}) {
     const hook = (stage, tensor) => trace.visit(`${this.name}.${stage}`, tensor);
-    const offset = memory ? 0 : cache.length;
-    const queries = hook("queries", this.rotate(this.split(linear(x, this.query)), offset)); // (H, T, K)
+    const offset = memory ? 0 : cache.length, T = x.shape[0];
+    const queries = hook("queries", this.projected(x, this.query, this.queryNorm, offset)); // (H, T, K)
     if (!memory || cache.length === 0) {
-      const keys = hook("keys", this.rotate(this.split(linear(memory ?? x, this.key)), offset)); // (H, S, K)
-      cache.append(keys, hook("values", this.split(linear(memory ?? x, this.value))));
+      const read = memory ?? x, keys = hook("keys", this.projected(read, this.key, this.keyNorm, offset)); // (H, S, K)
+      cache.append(keys, hook("values", this.split(linear(read, this.value))));
     }
-    const found = this.scoreVector
-      ? additiveScores(queries, cache, this.scoreVector)
-      : scaledDotProductScores(queries, cache);
-    const masked = hook("masked_scores", maskScores(hook("scores", found), mask)); // (H, T, S)
-    const { data, shape: [H, T, K] } = hook("head_outputs", weightedSum(hook("weights", softmax(masked)), cache));
+    const bias = this.positions.bias(T, cache.length, offset); // (H, T, S)
+    const scores = this.scores(queries, cache, bias && hook("bias", bias));
+    const masked = hook("masked_scores", maskScores(hook("scores", scores), mask)); // (H, T, S)
+    const weights = hook("weights", attentionWeights(masked, this.sinks));
+    const { data, shape: [H, , K] } = hook("head_outputs", weightedSum(weights, cache));
     return hook("output", linear(tensor([T, H * K], swapped(data, H, T, K).data), this.output)); // (T, D)
   }
 
-  /** (T, H · K) → (H, T, K) @param {Tensor} x */
-  split({ data, shape: [T, D] }) {
-    return swapped(data, T, this.heads, D / this.heads);
+  /** Queries or keys. @param {Tensor} x @param {Linear} layer @param {Norm | null} norm */
+  projected(x, layer, norm, offset) {
+    const found = linear(x, layer);
+    return this.positions.rotate(this.split(norm ? norm.forward(found) : found), offset);
   }
 
-  /** Rotate queries or keys by their positions, if the positions are rotary. @param {Tensor} x */
-  rotate(x, offset) {
-    return this.positions ? this.positions.forward(x, offset) : x;
+  /** (T, G · K) → (H, T, K): H / G heads share one key and one value (Ainslie et al. 2023). @param {Tensor} x */
+  split({ data, shape: [T, width] }) {
+    const H = this.heads, K = this.query.weight.shape[0] / H, groups = width / K, found = swapped(data, T, groups, K);
+    if (groups === H) return found;
+    const each = tensor([H, T, K]), size = T * K;
+    for (let h = 0; h < H; h++) {
+      const group = Math.floor((h * groups) / H);
+      each.data.set(found.data.subarray(group * size, (group + 1) * size), h * size);
+    }
+    return each;
+  }
+
+  /** @param {Tensor} queries @param {KeyValue} cache @param {Tensor | null} bias */
+  scores(queries, cache, bias) {
+    const found = this.scoreVector
+      ? additiveScores(queries, cache, this.scoreVector)
+      : scaledDotProductScores(queries, cache, this.scale);
+    const capped = capScores(found, this.cap);
+    return bias ? add(capped, bias) : capped;
   }
 }

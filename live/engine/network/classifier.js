@@ -1,15 +1,14 @@
-// A text classifier: the Transformer's encoder, pooling into one vector, and a projection. Token ids in, logits out.
-import { linear, mapped, tensor } from "../tensor.js";
+// How a classifier combines the vectors of its tokens into one.
+import { mapped, tensor } from "../tensor.js";
 import { MultiHeadAttention } from "./attention.js";
-import { paddingMask } from "./masks.js";
-import { Encoder } from "./transformer.js";
 
 /** One learned query attends to every token (Lin et al. 2017). */
 class AttentionPooling {
-  /** @param {Weights} weights @param {Sizes} config */
+  /** @param {WeightSource} weights @param {Sizes} config */
   constructor(weights, config) {
     this.query = tensor([1, config.d_model], weights.take("pooling.query", config.d_model).data);
-    this.attention = new MultiHeadAttention(weights, "pooling.attention", config);
+    const plain = { ...config, num_kv_heads: config.num_heads, score_cap: 0, attention_sinks: false };
+    this.attention = new MultiHeadAttention(weights, "pooling.attention", plain);
   }
 
   /** (S, D) → (1, D) @param {Tensor} memory @param {Visitor} trace @param {Mask} mask */
@@ -27,23 +26,19 @@ class MeanPooling {
   }
 }
 
-/** Encoder, pooling, and a linear layer from the pooled vector to the classes. */
-export class Classifier {
-  /** @param {Weights} weights @param {Sizes} config */
-  constructor(weights, config, padId) {
-    const { d_model, vocab_size, labels, pooling } = config;
-    this.config = config;
-    this.padId = padId;
-    this.encoder = new Encoder(weights, config, weights.matrix("encoder.embedding.tokens.weight", vocab_size, d_model));
-    this.pooling = pooling === "attention" ? new AttentionPooling(weights, config) : new MeanPooling();
-    this.outputProjection = weights.linear("output_projection", labels.length, d_model);
+/** The first token. */
+class FirstPooling {
+  /** (S, D) → (1, D) @param {Tensor} states */
+  forward({ data, shape: [, D] }) {
+    return tensor([1, D], data.slice(0, D));
   }
+}
 
-  /** Logits (1, C). @param {number[]} ids @param {Visitor} trace */
-  forward(ids, trace) {
-    const states = this.encoder.forward(ids, trace, paddingMask(ids, this.padId)); // (S, D)
-    // (1, D)
-    const pooled = trace.visit("pooled", this.pooling.forward(states, trace, paddingMask(ids, this.padId, 1)));
-    return trace.visit("logits", linear(pooled, this.outputProjection));
-  }
+/**
+ * @param {WeightSource} weights @param {Sizes} config
+ * @returns {{ forward(states: Tensor, trace: Visitor, mask: Mask): Tensor }}
+ */
+export function poolingOf(weights, config) {
+  if (config.pooling === "attention") return new AttentionPooling(weights, config);
+  return config.pooling === "mean" ? new MeanPooling() : new FirstPooling();
 }

@@ -1,52 +1,65 @@
-// Positional encodings give a Transformer the order of its tokens.
-import { N_, require } from "../errors.js";
+// Positional encodings give a Transformer the order of its tokens. Some add a vector to each token. The others work in
+// each attention layer instead: they are `LayerPositions`.
 import { mapped, tensor } from "../tensor.js";
 
-/** Sine and cosine waves of increasing wavelength ("Attention Is All You Need", section 3.5): (length, width). */
-export function sinusoidalTable(length, width) {
+/** How fast the angle of each pair of numbers grows with the position: 1 / base^(2i / width). */
+export function rates(width, base = 10_000) {
+  return Array.from({ length: Math.ceil(width / 2) }, (_, i) => Math.exp((-2 * i * Math.log(base)) / width));
+}
+
+/**
+ * Sine and cosine waves of increasing wavelength ("Attention Is All You Need", section 3.5): (length, width).
+ * @param {boolean} [halves] First all sines, then all cosines (Marian).
+ */
+export function sinusoidalTable(length, width, halves = false) {
+  const speeds = rates(width), half = speeds.length;
   return mapped(tensor([length, width]), (_, at) => {
-    const i = at % width, angle = Math.floor(at / width) * Math.exp((-(i - (i % 2)) * Math.log(10_000)) / width);
-    return i % 2 ? Math.cos(angle) : Math.sin(angle);
+    const i = at % width, pair = halves ? i % half : i >> 1, angle = Math.floor(at / width) * speeds[pair];
+    return (halves ? i >= half : i % 2) ? Math.cos(angle) : Math.sin(angle);
   });
 }
 
-/** The rows of positions `start` to `end - 1`. @param {Tensor} table */
-function rowsOf({ data, shape: [positions, width] }, start, end) {
-  require(
-    end <= positions, "text-too-long",
-    N_("The text has {n} tokens, but this model has {positions} positions. Shorten the text."), { n: end, positions },
-  );
-  return data.subarray(start * width, end * width);
-}
-
-/** Adds one row of a table to each token: fixed waves or learned vectors. */
-export class PositionalEncoding {
-  /** @param {Tensor} table (N, D) */
-  constructor(table) {
-    this.table = table;
+/** What an attention layer does to distinguish positions. This class does nothing, as in cross-attention. */
+export class LayerPositions {
+  /** Rotate queries or keys. @param {Tensor} x (H, T, K) @param {number} _offset The position of the first. */
+  rotate(x, _offset) {
+    return x;
   }
 
-  /** @param {Tensor} x (T, D) */
-  forward(x, offset = 0) {
-    const rows = rowsOf(this.table, offset, offset + x.shape[0]);
-    return mapped(x, (value, i) => value + rows[i]);
+  /**
+   * What is added to the scores: (H, T, S).
+   * @param {number} _queries T @param {number} _keys S @param {number} _offset The position of the first query.
+   * @returns {Tensor | null}
+   */
+  bias(_queries, _keys, _offset) {
+    return null;
   }
 }
 
 /**
  * Rotates each pair of numbers in a query or key by an angle that grows with the position (RoFormer, Su et al. 2021).
  */
-export class RotaryPositions {
-  constructor(maxLength, width) {
-    this.table = sinusoidalTable(maxLength, width);
+export class RotaryPositions extends LayerPositions {
+  /** @param {number[]} speeds Of the angles; further numbers are not rotated. @param {boolean} halves See `rotate`. */
+  constructor(speeds, halves) {
+    super();
+    this.speeds = speeds;
+    this.halves = halves;
   }
 
-  /** @param {Tensor} x (H, T, K) */
-  forward(x, offset = 0) {
-    const [, T, K] = x.shape, waves = rowsOf(this.table, offset, offset + T), other = (i) => x.data[i ^ 1];
-    return mapped(x, (value, i) => {
-      const wave = (i - (i % 2)) % (T * K), sine = waves[wave], cosine = waves[wave + 1];
-      return value * cosine + (i % 2 ? other(i) : -other(i)) * sine;
-    });
+  /** A pair are two neighbours, or two numbers at the same place of both halves. @param {Tensor} x */
+  rotate(x, offset) {
+    const [H, T, K] = x.shape, y = mapped(x, (value) => value), half = this.speeds.length;
+    const [step, next] = this.halves ? [1, half] : [2, 1];
+    for (let t = 0; t < T; t++)
+      for (let i = 0; i < half; i++) {
+        const angle = (offset + t) * this.speeds[i], sine = Math.sin(angle), cosine = Math.cos(angle);
+        for (let h = 0; h < H; h++) {
+          const a = (h * T + t) * K + i * step, b = a + next;
+          y.data[a] = x.data[a] * cosine - x.data[b] * sine;
+          y.data[b] = x.data[b] * cosine + x.data[a] * sine;
+        }
+      }
+    return y;
   }
 }

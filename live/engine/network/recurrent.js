@@ -111,10 +111,10 @@ export class RecurrentTranslator {
       states.data.set(before, i * 2 * C);
       states.data.set(after, j * 2 * C + C);
     }
-    return { states: trace.visit("encoder.states", states), source };
+    return { states: trace.visit("encoder.states", states), source, mask: null };
   }
 
-  /** See `Translator.decode`. @param {number[]} target (T) @param {Memory} memory @param {Visitor} trace */
+  /** See `Model.decode`. @param {number[]} target (T) @param {any} memory @param {Visitor} trace */
   decode(target, { states, source }, trace, cache = new RecurrentCache()) {
     const { d_model: D, d_hidden: C } = this.config, { data } = states, last = data.length - 2 * C;
     if (!cache.state.length) {

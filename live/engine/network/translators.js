@@ -1,18 +1,19 @@
-// The architectures that translate: the Transformer and the recurrent network.
+// The architectures: the Transformer and the recurrent network.
 import { RecurrentTranslator } from "./recurrent.js";
 import { Transformer } from "./transformer.js";
 
-/** @param {Weights} weights @param {Sizes} config @returns {Writes} */
-export function makeTranslator(weights, config, padId) {
+/** @param {WeightSource} weights @param {Sizes} config @returns {Model} */
+export function makeModel(weights, config, padId) {
   return config.architecture === "recurrent"
-    ? new RecurrentTranslator(weights, config, padId)
+    ? /** @type {any} */ (new RecurrentTranslator(/** @type {Weights} */ (weights), config, padId))
     : new Transformer(weights, config, padId);
 }
 
 /** How many layers of a model have a kind of attention. @param {Sizes} config */
 export function numLayers({ architecture, attention, num_encoder_layers, num_decoder_layers = 0 }, kind) {
   if (architecture === "recurrent") return +(kind === "cross" && attention === "additive");
-  return kind === "encoder" ? num_encoder_layers : num_decoder_layers;
+  if (kind === "encoder") return num_encoder_layers;
+  return kind === "decoder" || num_encoder_layers ? num_decoder_layers : 0;
 }
 
 /** Every head of a model. @param {Sizes} config @returns {Head[]} */

@@ -1,0 +1,57 @@
+// How the layers of a model of another library know positions: rotations and windows.
+import { requireKnown, requireWhole } from "../config/model.js";
+import { N_, require } from "../errors.js";
+import { rates } from "../network/positional.js";
+import { flagIn, listIn, numberIn, valueIn } from "./sizes.js";
+
+/** The speeds of the pairs of a head that are rotated, see `RotaryPositions`. @param {Values} rope Its settings. */
+export function speedsOf(rope, width, base, fraction, positions) {
+  const type = valueIn(rope, ["rope_type", "type"], "default");
+  requireKnown("rope_type", type, ["default", "linear", "llama3", "dynamic"]); // dynamic changes longer texts only
+  const rotated = Math.trunc(width * numberIn(rope, ["partial_rotary_factor"], fraction, 0, 1));
+  require(
+    rotated % 2 === 0, "config-damaged", N_("{n} numbers of each head are rotated. They must be pairs."),
+    { n: rotated },
+  );
+  const speeds = rates(rotated, numberIn(rope, ["rope_theta"], base, 1)), whole = 2 * Math.PI;
+  if (type !== "linear" && type !== "llama3") return speeds;
+  const factor = numberIn(rope, ["factor"], undefined, 1);
+  if (type === "linear") return speeds.map((speed) => speed / factor);
+  const low = numberIn(rope, ["low_freq_factor"], undefined), high = numberIn(rope, ["high_freq_factor"], undefined);
+  const length = numberIn(rope, ["original_max_position_embeddings"], positions);
+  return speeds.map((speed) => {
+    const turns = (length * speed) / whole, share = Math.min(Math.max((turns - low) / (high - low), 0), 1);
+    return ((1 - share) * speed) / factor + share * speed;
+  });
+}
+
+/**
+ * The rotations of all layers. Layers with a window may have their own (Gemma 3), and some may have none (SmolLM 3).
+ * @param {Values} values @param {{ layers: number, width: number, positions: number, windows: number[] }} sizes
+ */
+export function rotationsOf(values, { layers, width, positions, windows }, { base = 10_000, local = 0, fraction = 1 }) {
+  const given = valueIn(values, ["rope_parameters", "rope_scaling"], {}), nested = (name) => given[name] ?? given;
+  const theta = numberIn(values, ["rope_theta", "rotary_emb_base"], base, 1);
+  const part = numberIn(values, ["partial_rotary_factor", "rotary_pct"], fraction, 0, 1);
+  const all = speedsOf(nested("full_attention"), width, theta, part, positions);
+  const near = local && speedsOf(
+    given.sliding_attention ?? {}, width, numberIn(values, ["rope_local_base_freq"], local, 1), part, positions
+  );
+  return Array.from({ length: layers }, (_, i) => (isUnaware(values, i) ? [] : near && windows[i] ? near : all));
+}
+
+/** Whether a layer does not rotate its queries and keys (SmolLM 3). @param {Values} values */
+export function isUnaware(values, layer) {
+  if (values.model_type !== "smollm3") return false;
+  return !(listIn(values, "no_rope_layers")?.[layer] ?? (layer + 1) % (values.no_rope_layer_interval ?? 4));
+}
+
+/** How many positions each layer sees, 0 = all. @param {Values} values */
+export function windowsOf(values, layers, { slides, optional = false }) {
+  const types = listIn(values, "layer_types"), uses = flagIn(values, "use_sliding_window", !optional);
+  const window = uses ? values.sliding_window : null;
+  if (window != null) requireWhole("sliding_window", window, 2 ** 31);
+  for (const type of types ?? []) requireKnown("layer_types", type, ["full_attention", "sliding_attention"]);
+  const isNear = (i) => (types ? types[i] === "sliding_attention" : slides?.(i, values));
+  return Array.from({ length: layers }, (_, i) => (window != null && isNear(i) ? window : 0));
+}

@@ -1,0 +1,82 @@
+// The values of a config.json of another library, checked, and the sizes that all families have.
+import { requireKnown, requireNumber, requireWhole } from "../config/model.js";
+import { EngineError, N_, require } from "../errors.js";
+import { ACTIVATIONS } from "../network/layers.js";
+
+const UNLIMITED = 512; // tokens in a model that has no largest position
+
+/** The values of a file of settings; none without the file. @param {string | undefined} json @returns {Values} */
+export function settingsOf(json) {
+  try {
+    const values = JSON.parse(json ?? "{}");
+    if (typeof values === "object" && values !== null && !Array.isArray(values)) return values;
+  } catch {
+    // as if it said something else
+  }
+  throw new EngineError("config-damaged", N_("A file of settings of this folder is damaged. Copy it again."));
+}
+
+/** The first of these values in config.json that is not null. @param {Values} values @param {string[]} names */
+export function valueIn(values, names, otherwise) {
+  return values[names.find((name) => values[name] != null) ?? ""] ?? otherwise;
+}
+
+/**
+ * A size that config.json has under one of several names.
+ * @param {Values} values @param {string[]} names @param {number} [most] @param {number} [otherwise]
+ */
+export function sizeIn(values, names, most, otherwise) {
+  const name = names.find((name) => values[name] != null) ?? names[names.length - 1], value = values[name] ?? otherwise;
+  require(
+    value !== undefined, "config-damaged", N_("config.json does not say {name}. Copy the file again."), { name },
+  );
+  requireWhole(name, value, most);
+  return value;
+}
+
+/** A number within limits, or the usual one. */
+export function numberIn(values, names, otherwise, least = 0, most = Infinity) {
+  const value = valueIn(values, names, otherwise);
+  requireNumber(names[names.length - 1], value, least, most);
+  return value;
+}
+
+/** Yes or no. @param {Values} values */
+export function flagIn(values, name, otherwise = false) {
+  const value = values[name] ?? otherwise;
+  requireKnown(name, value, [true, false]);
+  return value;
+}
+
+/** What all families say, under different names. @param {Values} values @param {{ eps?: number }} family */
+export function sizesOf(values, { eps = 1e-5 }) {
+  const d_model = sizeIn(values, ["n_embd", "dim", "d_model", "hidden_size"]);
+  const heads = ["n_head", "n_heads", "encoder_attention_heads", "num_heads", "num_attention_heads"];
+  const num_heads = sizeIn(values, heads, 1000);
+  return {
+    d_model, num_heads, d_ff: sizeIn(
+      values, ["n_inner", "hidden_dim", "encoder_ffn_dim", "d_ff", "intermediate_size"], undefined, 4 * d_model
+    ),
+    layers: sizeIn(values, ["n_layer", "n_layers", "encoder_layers", "num_layers", "num_hidden_layers"], 1000),
+    rows: sizeIn(values, ["vocab_size"]),
+    positions: sizeIn(values, ["n_positions", "max_position_embeddings"], undefined, UNLIMITED),
+    norm_eps: numberIn(values, ["layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps"], eps, 0, 1),
+  };
+}
+
+/** The activation under one of several names. */
+export function activationOf(values, names, otherwise) {
+  const found = valueIn(values, names, otherwise);
+  requireKnown(names[0], found, [...ACTIVATIONS.keys()]);
+  return found;
+}
+
+/** A list with an entry for each layer, or undefined. @param {Values} values @returns {unknown[] | undefined} */
+export function listIn(values, name) {
+  const found = values[name] ?? undefined;
+  require(
+    found === undefined || Array.isArray(found), "config-damaged", N_("{name} is {value}. It must be a list."),
+    { name, value: typeof found },
+  );
+  return found;
+}
