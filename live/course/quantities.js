@@ -4,7 +4,7 @@ import { chosenHead } from "../controls/heads.js";
 import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../engine/changes.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { asForced, everyHead, logProbability, measuredEffects } from "../pages/heads.js";
-import { chosenRow, derive, partsOf, ROW_STAGES } from "../pages/inside.js";
+import { chosenRow, derive, rowPartsOf, ROW_STAGES } from "../pages/inside.js";
 import { kindsOf, maskOf } from "../pictures/maps.js";
 import { batchFields, chosenSentence, padded } from "../pages/masks.js";
 import { positionTable, wavelengths } from "../pages/positions.js";
@@ -88,7 +88,7 @@ function rankCorrelation(first, second) {
 async function partsOfRow(situation) {
   const row = await chosenRow(situation, (record) =>
     situation.result({ text: situation.text, forced: situation.forced }, record));
-  return { ...row, parts: partsOf(row.translation.recorded, row) };
+  return { ...row, parts: rowPartsOf(row.translation.recorded, row) };
 }
 
 /**
@@ -276,7 +276,7 @@ export const QUANTITIES = {
     const { info, text, forced } = situation, record = ROW_STAGES.map((stage) => `*.${stage}`);
     const translation = await situation.result({ text, forced }, record);
     const rows = everyHead(info.heads).flatMap((head) =>
-      translation[KINDS[head.kind].queries].map((_token, query) => partsOf(translation.recorded, { ...head, query })));
+      translation[KINDS[head.kind].queries].map((_token, query) => rowPartsOf(translation.recorded, { ...head, query })));
     return [true, false].map((scaled) => averageOf(rows.map((parts) =>
       entropyOfWeights(derive(parts, { scaled }).shares))));
   },

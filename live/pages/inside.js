@@ -28,7 +28,7 @@ export async function showInside(root, app) {
   const { kind, layer, head, query, queries, keys, translation } = row;
   const scaled = choices.scaled !== "false";
   const temperature = Math.min(Math.max(Number(choices.head_temperature ?? 1), 0.1), 5);
-  const parts = partsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
+  const parts = rowPartsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
   const agrees = derived.difference < ROUNDING, divisor = (scaled ? Math.sqrt(parts.query.length) : 1) * temperature;
   draw(root, [
     writtenText(translation, "small"),
@@ -154,7 +154,7 @@ export async function chosenRow(chosen, translate) {
  * @param {Record<string, Tensor>} recorded @param {{ kind: string, layer: number, head: number, query: number }} place
  * @returns {RowParts}
  */
-export function partsOf(recorded, { kind, layer, head, query }) {
+export function rowPartsOf(recorded, { kind, layer, head, query }) {
   const rows = (stage) => {
     const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
     return times(length, (i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));

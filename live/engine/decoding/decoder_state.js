@@ -24,7 +24,8 @@ export class DecoderState {
    * Encode the source, and read what is forced at the beginning.
    * @param {Model} model @param {number[]} source Token ids. @param {SearchOptions} [options]
    */
-  constructor(model, source, { specials = OUR_SPECIALS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = {}) {
+  constructor(model, source, options = {}) {
+    const { specials = OUR_SPECIALS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = options;
     const { max_length } = model.config, { first = null } = specials;
     this.model = model;
     this.trace = trace;
@@ -40,6 +41,11 @@ export class DecoderState {
     ));
     this.given = given;
     this.ahead = this.readAhead();
+  }
+
+  /** The token that must be written at a position. @param {number} position */
+  forcedAt(position) {
+    return this.forced.get(position) ?? (position === this.limit - 1 ? this.specials.last : undefined);
   }
 
   /** Logits (T, V) after each of the newest tokens of a row. @param {number[]} ids @param {number} row */
@@ -67,7 +73,7 @@ export class DecoderState {
    *   own distributions.
    */
   advance(tokens) {
-    const position = this.length++, forced = this.forced.get(position);
+    const position = this.length++, forced = this.forcedAt(position);
     /** @type {number[]} */
     const passes = [], ahead = this.ahead[position];
     const distributions = tokens.map((token, row) => {

@@ -39,11 +39,16 @@ export function sourceOf({ tokenizer, specials }, text, second, most, cut = (ids
   const [first, other] = b.length ? cutPair(a, b, Math.max(room - separator.length, 0)) : [cut(a, room), []];
   const shown = (ids, words = 0) => shownTokens(tokenizer, specials, ids, words);
   const marked = (ids) => shown(ids).map((token) => ({ ...token, word: -1 }));
-  const own = shown(first), words = Math.max(-1, ...own.map(({ word }) => word)) + 1;
+  // Some tokenizers have no space before the first word of a text.
+  const textOf = (ids, words = 0) => shown(ids, words).map(
+    (token, i) => (i ? token : { ...token, text: token.text.replace(/^·/, "") })
+  );
+  const own = textOf(first);
+  const words = Math.max(-1, ...own.map(({ word }) => word)) + 1;
   const part = (tokens, part) => (b.length ? tokens.map((token) => ({ ...token, part })) : tokens);
   /** @type {Token[]} */
   const tokens = [
-    ...marked(before), ...part(own, "A"), ...(b.length ? marked(separator) : []), ...part(shown(other, words), "B"),
+    ...marked(before), ...part(own, "A"), ...(b.length ? marked(separator) : []), ...part(textOf(other, words), "B"),
     ...marked(after),
   ];
   const start = tokens.findIndex((token) => token.part === "B");
