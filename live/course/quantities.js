@@ -276,7 +276,7 @@ export const QUANTITIES = {
     const { info, text, forced } = situation, record = ROW_STAGES.map((stage) => `*.${stage}`);
     const translation = await situation.result({ text, forced }, record);
     const rows = everyHead(info.heads).flatMap((head) =>
-      translation[KINDS[head.kind].queries].map((_token, query) => rowPartsOf(translation.recorded, { ...head, query })));
+      translation[KINDS[head.kind].queries].map((_, query) => rowPartsOf(translation.recorded, { ...head, query })));
     return [true, false].map((scaled) => averageOf(rows.map((parts) =>
       entropyOfWeights(derive(parts, { scaled }).shares))));
   },

@@ -52,15 +52,19 @@ interface Sizes {
   position_offset?: number; // rows of the file before the first position
   stored_positions?: number; // rows of the file
   readout: ReadoutStep[];
+  state_scale?: number; logit_cap?: number; // of a foreign decoder, see `wayOut`
 }
 /** The values of a file of settings. */
 type Values = Record<string, any>;
 /** How the tensors of a family are stored: a prefix of all names, the names of the parts, and how q, k and v are joined. */
 interface Layout { root: string; names: any; stacks?: boolean; joined?: string }
-/** A family of `transformers`: the task of its base, the usual ε of its norms, and how config.json becomes a description. */
+/**
+ * A family of `transformers`: the task of its base, what config.json means where it says nothing, how it becomes the
+ * description of a block, and the matrix of the logits.
+ */
 interface Family extends Layout {
-  task: "translation" | "continuation" | "reading"; eps?: number;
-  block(values: Values, sizes: any, given: { task: Task; labels?: string[] }): Values;
+  task: "translation" | "continuation" | "reading"; usual?: Values; output?: string;
+  block(values: Values, sizes: any, task: Task, labels?: string[]): Values;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
 type DecoderCache = import("./network/cache.js").DecoderCache;

@@ -15,7 +15,7 @@ const ROUNDING = 1e-4;
 /** @param {Element} root @param {App} app */
 export async function showInside(root, app) {
   const { choices, info } = app;
-  if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
+  if (!hasPlainScores(info.config)) {
     draw(root, [
       note(say(
         "This model does not compute scaled dot products, so this page cannot follow its heads. Choose another "
@@ -59,6 +59,14 @@ export async function showInside(root, app) {
     steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head),
     title: `${namesOf(kind).fullName}, ${mapName(layer, head)}, ${queries[query]}`,
   });
+}
+
+/** Whether the scores of a model are q · k / √d_k and nothing else. @param {Sizes} config */
+function hasPlainScores(config) {
+  const { architecture, attention, positional, score_cap, attention_sinks: sinks, scale_by_layer: byLayer } = config;
+  const width = config.head_width ?? config.d_model / config.num_heads, scale = config.score_scale ?? width ** -0.5;
+  return attention === "scaled_dot_product" && architecture !== "recurrent" && !score_cap && !sinks && !byLayer
+    && !["alibi", "relative"].includes(positional) && Math.abs(scale * Math.sqrt(width) - 1) < 1e-6;
 }
 
 function agreement(difference, asTrained) {

@@ -19,7 +19,7 @@ export const PAGES = {
   steps: { show: showSteps, fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
   inside: { show: showInside },
-  positions: { show: showPositions, opening: ({ order }) => order, fits: writes },
+  positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: {
     show: (root, app) => (hasBatch(app) ? showMasks : showTextMasks)(root, app), asksForText: (app) => !hasBatch(app),
   },
@@ -32,9 +32,14 @@ function writes({ task }) {
   return task === "translation" || task === "continuation";
 }
 
-/** Whether the page about masks has a batch of sentences, for a translator of ours. @param {App} app */
-function hasBatch({ isReport, listed: { family, task } }) {
-  return !isReport && family === "headlight" && task === "translation";
+/** Whether a model is a translator that Headlight trained. @param {Site} site */
+function isTranslatorOfOurs({ family, task }) {
+  return family === "headlight" && task === "translation";
+}
+
+/** Whether the page about masks has a batch of sentences; a report has none. @param {App} app */
+function hasBatch({ isReport, listed }) {
+  return !isReport && isTranslatorOfOurs(listed);
 }
 
 /** The title of a page, and what its visitor does there. @param {string} page */

@@ -9,6 +9,7 @@ import { times } from "../ui/numbers.js";
 import { say } from "../ui/words.js";
 
 const SHOWN = 64; // positions
+const SHOWN_KINDS = ["sinusoidal", "learned", "rotary"];
 const INTRODUCTIONS = {
   sinusoidal: () => say("This model adds sines and cosines to each token. Each position has its own row of numbers."),
   rotary: () => say("This model rotates pairs of numbers of each query and key. The angles grow with the position."),
@@ -23,6 +24,13 @@ export async function showPositions(root, app) {
         "This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."
       )),
     ]);
+    return;
+  }
+  if (!app.isReport && (app.listed.family !== "headlight" || !SHOWN_KINDS.includes(positional))) {
+    draw(root, [note(say(
+      "This page is about the positional encoding of models of Headlight that add or rotate vectors. Choose another "
+      + "checkpoint."
+    ))]);
     return;
   }
   const introduction = INTRODUCTIONS[positional];

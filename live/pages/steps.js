@@ -13,6 +13,10 @@ import { SHARED } from "../app/shared.js";
 export async function showSteps(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.result());
   const { prompt_length: given = 0 } = translation;
+  if (!translation.written.length) {
+    draw(root, [note(say("This page shows a text while it is written, and this model only reads."))]);
+    return;
+  }
   if (Math.max(translation.written.length - given, given) > SHARED.limits.steps) {
     draw(root, [
       note(say(

@@ -4,9 +4,9 @@ import { attentionLines, wordLines } from "../ui/lines.js";
 import { attentionMap, headGrid } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
-import { heading, mount, note, place, segmented, table, toggle } from "../controls/controls.js";
+import { caption, heading, mount, note, place, segmented, table, toggle } from "../controls/controls.js";
 import { kindsOf, largeMap, lineData, lines, mapName, namesOf, smallMaps, sumsOf, viewOf } from "../pictures/maps.js";
-import { say } from "../ui/words.js";
+import { percent, say } from "../ui/words.js";
 
 /** @type {{ view: any, name: string, translation: any, grid: any }} */
 const latest = { view: null, name: "", translation: null, grid: null };
@@ -76,9 +76,16 @@ export async function showTranslate(root, app) {
 
 /** The tokens, and the text that the model wrote. @param {App} app @param {Result} translation */
 function written(app, translation) {
+  const { task, mask } = app.listed, writes = app.isReport || task === "translation" || task === "continuation";
   return [
     rowsOfChips(translation),
-    writtenText(translation),
+    ...(writes || translation.text ? [writtenText(translation)] : []),
+    ...(translation.probabilities ? [caption(Object.entries(translation.probabilities).map(
+      ([label, share]) => `${label} ${percent(share)}`
+    ).join(" · "))] : []),
+    ...(mask && !translation.text
+      ? [caption(say("Type {mask} in place of a word, and the model fills the gap.", { mask }))]
+      : []),
     el("div", { class: "notes" }, app.notesOf(translation)),
   ];
 }

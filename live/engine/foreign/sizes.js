@@ -48,27 +48,21 @@ export function flagIn(values, name, otherwise = false) {
   return value;
 }
 
-/** What all families say, under different names. @param {Values} values @param {{ eps?: number }} family */
-export function sizesOf(values, { eps = 1e-5 }) {
+/** What all families say, under different names. @param {Values} values */
+export function sizesOf(values) {
   const d_model = sizeIn(values, ["n_embd", "dim", "d_model", "hidden_size"]);
   const heads = ["n_head", "n_heads", "encoder_attention_heads", "num_heads", "num_attention_heads"];
-  const num_heads = sizeIn(values, heads, 1000);
+  const widths = ["n_inner", "hidden_dim", "encoder_ffn_dim", "d_ff", "intermediate_size"];
+  const layers = ["n_layer", "n_layers", "encoder_layers", "num_layers", "num_hidden_layers"];
+  const activations = ["activation_function", "hidden_activation", "hidden_act", "activation"];
+  const activation = valueIn(values, activations, "gelu");
+  requireKnown("activation", activation, [...ACTIVATIONS.keys()]);
   return {
-    d_model, num_heads, d_ff: sizeIn(
-      values, ["n_inner", "hidden_dim", "encoder_ffn_dim", "d_ff", "intermediate_size"], undefined, 4 * d_model
-    ),
-    layers: sizeIn(values, ["n_layer", "n_layers", "encoder_layers", "num_layers", "num_hidden_layers"], 1000),
-    rows: sizeIn(values, ["vocab_size"]),
+    d_model, num_heads: sizeIn(values, heads, 1000), d_ff: sizeIn(values, widths, undefined, 4 * d_model),
+    layers: sizeIn(values, layers, 1000), rows: sizeIn(values, ["vocab_size"]), activation,
     positions: sizeIn(values, ["n_positions", "max_position_embeddings"], undefined, UNLIMITED),
-    norm_eps: numberIn(values, ["layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps"], eps, 0, 1),
+    norm_eps: numberIn(values, ["layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps"], 1e-5, 0, 1),
   };
-}
-
-/** The activation under one of several names. */
-export function activationOf(values, names, otherwise) {
-  const found = valueIn(values, names, otherwise);
-  requireKnown(names[0], found, [...ACTIVATIONS.keys()]);
-  return found;
 }
 
 /** A list with an entry for each layer, or undefined. @param {Values} values @returns {unknown[] | undefined} */

@@ -1,0 +1,116 @@
+// What the engine says about the config.json of other libraries. tests/live compares the models with the library.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { describe, modelOf } from "../../live/engine/checkpoint.js";
+
+const LLAMA = {
+  hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, intermediate_size: 48,
+  vocab_size: 100, max_position_embeddings: 64, hidden_act: "silu", rms_norm_eps: 1e-6, head_dim: 8,
+  rope_parameters: { rope_type: "llama3", rope_theta: 500, factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+  sliding_window: 4, use_sliding_window: true, attention_bias: false, eos_token_id: [1, 2], bos_token_id: 3,
+  layer_types: ["sliding_attention", "full_attention"], no_rope_layers: [1, 0], max_window_layers: 1,
+};
+const BERT = {
+  hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, intermediate_size: 48, vocab_size: 100,
+  max_position_embeddings: 64, type_vocab_size: 2, hidden_act: "gelu", layer_norm_eps: 1e-12, pad_token_id: 0,
+  embedding_size: 16, is_decoder: false, id2label: { 0: "a", 1: "b" }, problem_type: "single_label_classification",
+};
+const BART = {
+  d_model: 32, encoder_layers: 2, decoder_layers: 1, encoder_attention_heads: 4, decoder_attention_heads: 4,
+  encoder_ffn_dim: 48, decoder_ffn_dim: 40, vocab_size: 100, max_position_embeddings: 64, scale_embedding: true,
+  activation_function: "gelu", decoder_start_token_id: 2, eos_token_id: 2, forced_bos_token_id: 0,
+  bad_words_ids: [[7]], pad_token_id: 1,
+};
+const CONFIGS = {
+  llama: LLAMA, mistral: LLAMA, qwen2: LLAMA, qwen3: LLAMA, smollm3: LLAMA, olmo2: LLAMA,
+  gemma2: { ...LLAMA, query_pre_attn_scalar: 9, attn_logit_softcapping: 5, final_logit_softcapping: null },
+  gemma3_text: { ...LLAMA, rope_local_base_freq: 100, sliding_window_pattern: 2, layer_types: null },
+  gpt2: { n_embd: 32, n_layer: 2, n_head: 4, n_positions: 64, vocab_size: 100, scale_attn_weights: true },
+  gpt_neox: { ...LLAMA, rotary_pct: 0.5, rope_parameters: { type: "linear", factor: 2 }, use_parallel_residual: true },
+  bert: { ...BERT, architectures: ["BertForMaskedLM"] }, roberta: { ...BERT, pad_token_id: 1 },
+  distilbert: { dim: 32, n_layers: 2, n_heads: 4, hidden_dim: 48, vocab_size: 100, max_position_embeddings: 64 },
+  electra: { ...BERT, architectures: ["ElectraForSequenceClassification"] }, bart: BART, marian: BART,
+  t5: {
+    d_model: 32, d_kv: 8, d_ff: 48, num_layers: 2, num_heads: 4, vocab_size: 100, feed_forward_proj: "gated-gelu",
+    decoder_start_token_id: 0, eos_token_id: 1, relative_attention_num_buckets: 32, layer_norm_epsilon: 1e-6,
+  },
+};
+const WRONG = [
+  null, undefined, "x", "__proto__", "constructor", [], [[]], {}, 0, -1, 1.5, 1e12, true, false, [null], ["x", 5],
+];
+
+/** @param {Record<string, any>} config */
+const described = (config, more = {}) => describe({ "config.json": JSON.stringify(config), ...more });
+
+/** Every number in a description. */
+function numbersIn(value) {
+  if (typeof value === "number") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(numbersIn) : [];
+}
+
+/** A refusal with a whole sentence, or a description without a number that is not finite. */
+function check(what, config, more = {}) {
+  const before = performance.now();
+  try {
+    assert.ok(numbersIn(described(config, more)).every(Number.isFinite), what);
+  } catch (error) {
+    assert.match(error.code ?? `${error.stack}`, /^config-(damaged|unsupported)$/, what);
+    assert.ok(error.message.endsWith(".") && !/\{\w+\}|undefined$/.test(error.message), `${what}: ${error.message}`);
+  }
+  assert.ok(performance.now() - before < 500, `${what} takes long`);
+}
+
+test("each family is described", () => {
+  for (const [model_type, config] of Object.entries(CONFIGS)) {
+    const { family, config: { d_model, num_heads, head_width }, task } = described({ model_type, ...config });
+    assert.deepEqual([family, d_model, num_heads, head_width], [model_type, 32, 4, 8]);
+    assert.ok(task);
+  }
+  const tasks = (model_type, ...names) => names.map(
+    (name) => described({ model_type, ...CONFIGS[model_type], architectures: [name] }).task
+  );
+  assert.deepEqual(tasks("bert", "BertModel", "BertForPreTraining", "BertForSequenceClassification"), [
+    "reading", "filling", "classification",
+  ]);
+  assert.deepEqual(tasks("t5", "T5EncoderModel", "T5Model"), ["reading", "translation"]);
+  assert.deepEqual(tasks("gpt2", "GPT2Model", "GPT2LMHeadModel"), ["continuation", "continuation"]);
+});
+
+test("every value of another type is refused with a sentence, or means nothing", () => {
+  for (const [model_type, config] of Object.entries(CONFIGS)) {
+    const whole = { model_type, architectures: null, quantization_config: null, ...config };
+    for (const name of Object.keys(whole))
+      for (const value of WRONG) check(`${model_type}: ${name} = ${value}`, { ...whole, [name]: value });
+    for (const name of Object.keys(config.rope_parameters ?? {}))
+      for (const value of WRONG)
+        check(`${model_type}: ${name} = ${value}`, {
+          ...whole, rope_parameters: { ...config.rope_parameters, [name]: value },
+        });
+  }
+});
+
+test("what the browser cannot run is named, with a remedy", () => {
+  const refused = (config, text, more) => assert.throws(
+    () => described({ model_type: "llama", ...LLAMA, ...config }, more), (error) => text.test(error.message)
+  );
+  refused({ model_type: "mamba" }, /family mamba.*gpt2, .*Open this model in the app\.$/);
+  refused({ hidden_act: "relu2" }, /^activation is relu2\. The browser runs relu, .*app\.$/);
+  refused({ rope_parameters: { rope_type: "yarn", factor: 2 } }, /^rope_type is yarn\./);
+  refused({ quantization_config: { quant_method: "gptq" } }, /quantized.*full or half precision\.$/);
+  refused({ architectures: ["LlamaForSequenceClassification"] }, /LlamaForSequenceClassification of the family llama/);
+  refused({ layer_types: ["linear_attention", "full_attention"] }, /^layer_types is linear_attention\./);
+  refused({}, /adapter/, { "adapter_config.json": "{}" });
+  refused({}, /damaged/, { "generation_config.json": "[" });
+  refused({ num_hidden_layers: 5000 }, /^num_hidden_layers is 5000\. It must be a whole number from 1 to 1000\.$/);
+  refused({ hidden_size: undefined }, /^config\.json does not say hidden_size\./);
+  for (const name of ["__proto__", "constructor", "toString"]) refused({ model_type: name }, /does not run models/);
+});
+
+test("a model asks for nothing that the file does not have", () => {
+  const description = described({ model_type: "llama", ...LLAMA, hidden_size: 1 << 16, vocab_size: 1 << 20 });
+  /** @type {any} */
+  const weights = { entries: new Map(), has: () => false, matrix(name) {
+    throw new Error(name);
+  } };
+  assert.throws(() => modelOf(description, weights), /^Error: embed_tokens\.weight$/);
+});
