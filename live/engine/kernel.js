@@ -7,28 +7,20 @@ const I32 = 0x7f, V128 = 0x7b; // types
 const coded = (value) => [(value & 127) | 128, value >> 7];
 const get = (local) => [0x20, local], set = (local) => [0x21, local], number = (value) => [0x41, coded(value)];
 const plus = 0x6a, minus = 0x6b, times = 0x6c, shiftLeft = 0x74, differs = 0x47;
-const load = (offset) => [0xfd, 0, 0, coded(offset)], store = (offset) => [0xfd, 11, 0, coded(offset)];
+const load = (offset) => [0xfd, 0, 0, coded(offset)];
 /** Four numbers of two bytes each, as the upper halves of numbers of four bytes. */
 const loadHalves = (offset) => [0xfd, 4, 0, coded(offset), number(16), 0xfd, 0xab, 1];
-const plusFour = [0xfd, 0xe4, 1], timesFour = [0xfd, 0xe6, 1], fourZeros = [0xfd, 12, Array(16).fill(0)];
+const plusOne = 0x92, plusFour = [0xfd, 0xe4, 1], timesFour = [0xfd, 0xe6, 1];
+const fourZeros = [0xfd, 12, Array(16).fill(0)];
 const raise = (local, ...amount) => [get(local), amount, plus, set(local)];
 
 /** Repeat instructions until the last one gives 0. */
 const repeat = (...body) => [0x03, 0x40, body, 0x0d, 0, 0x0b];
 
-/** Of two vectors, the parts with these numbers, which count on from the first vector to the second. */
-const pick = (bytes, parts) => [
-  0xfd, 13, parts.map((part) => Array.from({ length: bytes }, (_, i) => part * bytes + i)),
+/** Store the sum of the four numbers in a vector. */
+const storeSum = (address, sum, offset) => [
+  get(address), [0, 1, 2, 3].map((i) => [get(sum), 0xfd, 31, i]), plusOne, plusOne, plusOne, 0x38, 2, coded(offset),
 ];
-
-/** The sums of the four numbers in each of four vectors. @param {number[]} vectors */
-function fourSums([a, b, c, d]) {
-  const joined = (one, other, bytes, ...halves) => [
-    halves.map((parts) => [get(one), get(other), pick(bytes, parts)]), plusFour,
-  ];
-  const pairs = (one, other) => [joined(one, other, 4, [0, 4, 1, 5], [2, 6, 3, 7]), set(one)];
-  return [pairs(a, b), pairs(c, d), joined(a, c, 8, [0, 2], [1, 3])];
-}
 
 /**
  * A function (w, x, y, width, height, rows): the addresses of a matrix (height, width) in tiles, of vectors
@@ -54,7 +46,7 @@ function productsOf(half) {
           ])),
           raise(tile, number(64 * bytes)), raise(q, number(32)), get(q), get(last), differs,
         ),
-        [0, 1].map((i) => [get(out), fourSums(sums.slice(4 * i)), store(16 * i)]),
+        sums.map((sum, i) => storeSum(out, sum, 4 * i)),
         raise(out, get(height), number(2), shiftLeft), get(row), number(1), minus, set(row), get(row),
       ),
       raise(y, number(32)), get(tile), set(w), get(w), get(end), differs,

@@ -17,17 +17,16 @@ export function widened(bits) {
 
 /**
  * A weight (outputs, inputs), filled with zeros to whole tiles. The tiles of eight rows follow each other, so that a
- * product reads the memory from its start to its end. A matrix has no numbers before `MatrixMemory` gives it a place.
+ * product reads the memory from its start to its end. A matrix has no numbers before its memory starts.
  */
 export class Matrix {
-  /** @param {boolean} half Its numbers stay bf16. */
-  constructor(outputs, inputs, half) {
+  /** @param {MatrixMemory} memory @param {boolean} half Its numbers stay bf16. */
+  constructor(memory, outputs, inputs, half) {
+    this.memory = memory;
     this.shape = [outputs, inputs];
     this.half = half;
     this.width = filled(inputs);
     this.height = filled(outputs);
-    this.bytes = this.width * this.height * (half ? 2 : 4);
-    this.memory = /** @type {MatrixMemory | null} */ (null);
     this.data = /** @type {Numbers} */ (new Float32Array(0));
   }
 
@@ -66,7 +65,7 @@ export class Matrix {
   /** x Wᵀ for each row. @param {Float32Array} x (T, I) @param {Float32Array} y (T, O), for the result */
   multiply(x, y) {
     const [outputs, inputs] = this.shape, { width, height, data: { byteOffset } } = this;
-    const { vectors, products, kernel } = /** @type {MatrixMemory} */ (this.memory);
+    const { vectors, products, kernel } = this.memory;
     for (let from = 0, to = 0; from < x.length;) {
       const rows = Math.min(ROWS, (x.length - from) / inputs);
       for (let r = 0; r < rows; r++, from += inputs) {
@@ -82,31 +81,39 @@ export class Matrix {
 
 /** The memory of the matrices of one model, with room for the vectors of a product and for its result. */
 export class MatrixMemory {
-  /** @param {Matrix[]} matrices */
-  constructor(matrices) {
-    const { width, height, bytes } = MatrixMemory.sizes(matrices);
-    this.kernel = startKernel(bytes);
-    const buffer = this.kernel?.buffer ?? new ArrayBuffer(bytes);
-    this.vectors = new Float32Array(buffer, 0, ROWS * width);
-    this.products = new Float32Array(buffer, this.vectors.byteLength, ROWS * height);
-    let at = this.vectors.byteLength + this.products.byteLength;
-    for (const matrix of matrices) {
-      const length = matrix.width * matrix.height;
-      matrix.memory = this;
-      matrix.data = matrix.half ? new Uint16Array(buffer, at, length) : new Float32Array(buffer, at, length);
-      at += matrix.bytes;
-    }
+  /** @type {Matrix[]} */
+  matrices = [];
+  longest = 0; // width and height of a matrix
+  numbers = 0; // bytes of all matrices
+  vectors = new Float32Array(0);
+  products = new Float32Array(0);
+  kernel = /** @type {ReturnType<typeof startKernel>} */ (null);
+
+  /** A matrix that gets its place when the memory starts. @param {boolean} half Its numbers stay bf16. */
+  add(outputs, inputs, half) {
+    const matrix = new Matrix(this, outputs, inputs, half), { width, height } = matrix;
+    this.matrices.push(matrix);
+    this.longest = Math.max(this.longest, width, height);
+    this.numbers += width * height * (half ? 2 : 4);
+    return matrix;
   }
 
-  /** The longest row and column, and all bytes. @param {Matrix[]} matrices */
-  static sizes(matrices) {
-    let width = 0, height = 0, bytes = 0;
-    for (const matrix of matrices) {
-      width = Math.max(width, matrix.width);
-      height = Math.max(height, matrix.height);
-      bytes += matrix.bytes;
+  /** What it needs. */
+  get bytes() {
+    return this.numbers + 8 * ROWS * this.longest;
+  }
+
+  start() {
+    this.kernel = startKernel(this.bytes);
+    const buffer = this.kernel?.buffer ?? new ArrayBuffer(this.bytes), room = ROWS * this.longest;
+    this.vectors = new Float32Array(buffer, 0, room);
+    this.products = new Float32Array(buffer, 4 * room, room);
+    let at = 8 * room;
+    for (const matrix of this.matrices) {
+      const Kind = matrix.half ? Uint16Array : Float32Array;
+      matrix.data = new Kind(buffer, at, matrix.width * matrix.height);
+      at += matrix.data.byteLength;
     }
-    return { width, height, bytes: bytes + 4 * ROWS * (width + height) };
   }
 }
 
@@ -115,31 +122,15 @@ export class MatrixMemory {
  * @param {Matrix} matrix @param {Float32Array} vectors (T, width)
  * @param {Float32Array} products (T, height), for the result @param {number} rows T
  */
-export function plainProducts({ data, width, height }, vectors, products, rows) {
-  for (let o = 0; o < height; o += SIDE) {
-    const eight = data.subarray(o * width, (o + SIDE) * width);
-    const numbers = eight instanceof Uint16Array ? widened(eight) : eight;
-    for (let r = 0; r < rows; r++) eightProducts(numbers, vectors, r * width, width, products, r * height + o);
-  }
-}
-
-/**
- * The products of eight rows with one vector. Eight sums that do not wait for each other keep the processor busy, and
- * each number of the vector is read only once.
- */
-function eightProducts(tiles, x, from, width, y, to) {
-  let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
-  for (let start = 0; start < width; start += SIDE)
-    for (let i = from + start, j = start * SIDE; i < from + start + SIDE; i++, j++) {
-      const v = x[i];
-      a += tiles[j] * v;
-      b += tiles[j + 8] * v;
-      c += tiles[j + 16] * v;
-      d += tiles[j + 24] * v;
-      e += tiles[j + 32] * v;
-      f += tiles[j + 40] * v;
-      g += tiles[j + 48] * v;
-      h += tiles[j + 56] * v;
+function plainProducts({ data, width, height }, vectors, products, rows) {
+  for (let o = 0; o < height; o++) {
+    const tiles = data.subarray((o - (o % SIDE)) * width + (o % SIDE) * SIDE);
+    const numbers = tiles instanceof Uint16Array ? widened(tiles.subarray(0, width * SIDE)) : tiles;
+    for (let r = 0; r < rows; r++) {
+      let sum = 0;
+      for (let i = 0, j = 0; i < width; j += SIDE * SIDE)
+        for (const end = i + SIDE; i < end; i++) sum += numbers[j + (i % SIDE)] * vectors[r * width + i];
+      products[r * height + o] = sum;
     }
-  y.set([a, b, c, d, e, f, g, h], to);
+  }
 }

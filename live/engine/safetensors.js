@@ -1,14 +1,12 @@
 // Reads safetensors files: the length of a header, the header as JSON, then the numbers of all tensors. A model is made
 // from the headers alone. Then the numbers are read slice by slice, so no file is in memory as a whole.
 import { EngineError, N_, require } from "./errors.js";
-import { Matrix, MatrixMemory, widened } from "./matrix.js";
+import { MatrixMemory, widened } from "./matrix.js";
 import { sizeOf, tensor } from "./tensor.js";
 
 const MAX_MB = 2048; // of all files of a model
 const MAX_HEADER = 8 << 20; // bytes of all headers
 const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that are converted together
-const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
-const UNREADABLE = N_("The weights could not be read. Their files may have changed. Choose them again.");
 
 /**
  * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers. `fill` gets some rows of the
@@ -59,10 +57,19 @@ export function requireSize(bytes) {
   );
 }
 
+/** Fail where a file is not what it must be. @param {unknown} condition @returns {asserts condition} */
+function requireWhole(condition) {
+  require(condition, "weights-damaged", N_(
+    "The weights are damaged or not a safetensors file. Copy model.safetensors again."
+  ));
+}
+
 /** The bytes of a file from `from` to `to`. @param {Blob} blob */
 async function bytesOf(blob, from, to) {
   const buffer = await blob.slice(from, to).arrayBuffer().catch(() => null);
-  require(buffer?.byteLength === to - from, "weights-unreadable", UNREADABLE);
+  require(buffer?.byteLength === to - from, "weights-unreadable", N_(
+    "The weights could not be read. Their files may have changed. Choose them again."
+  ));
   return /** @type {ArrayBuffer} */ (buffer);
 }
 
@@ -71,7 +78,7 @@ function parsed(text) {
   try {
     return JSON.parse(typeof text === "string" ? text : new TextDecoder().decode(text));
   } catch {
-    throw new EngineError("weights-damaged", DAMAGED);
+    return requireWhole(false);
   }
 }
 
@@ -79,27 +86,27 @@ const isSize = (value) => Number.isSafeInteger(value) && value >= 0;
 
 /** The tensors of one file. They must fill it without gaps, and without bytes that belong to two. @param {Blob} blob */
 async function entriesOf(blob) {
-  require(blob.size >= 8, "weights-damaged", DAMAGED);
+  requireWhole(blob.size >= 8);
   const length = Number(new DataView(await bytesOf(blob, 0, 8)).getBigUint64(0, true)), start = 8 + length;
-  require(length <= MAX_HEADER && start <= blob.size, "weights-damaged", DAMAGED);
+  requireWhole(length <= MAX_HEADER && start <= blob.size);
   const header = parsed(await bytesOf(blob, 8, start));
   /** @type {[string, Entry][]} */
   const entries = Object.entries(header ?? {}).filter(([name]) => name !== "__metadata__").map(([name, value]) => {
     const { dtype, shape, data_offsets: offsets } = value ?? {};
     const areSizes = [shape, offsets].every((list) => Array.isArray(list) && list.every(isSize));
-    require(areSizes && offsets.length === 2 && typeof dtype === "string", "weights-damaged", DAMAGED);
+    requireWhole(areSizes && offsets.length === 2 && typeof dtype === "string");
     return [name, { blob, from: start + offsets[0], to: start + offsets[1], dtype, shape, places: [] }];
   });
   entries.sort(([, a], [, b]) => a.from - b.from || a.to - b.to);
   const end = entries.reduce((at, [, { from, to }]) => (from === at && to >= from ? to : Number.NaN), start);
-  require(entries.length && end === blob.size, "weights-damaged", DAMAGED);
+  requireWhole(entries.length && end === blob.size);
   return { length, entries };
 }
 
 /** The files that hold the weights: those that the index names, if there is one. @returns {Blob[]} */
 function filesOf(blobs, index) {
   const map = index === undefined ? null : parsed(index)?.weight_map;
-  require(map !== undefined && typeof map === "object", "weights-damaged", DAMAGED);
+  requireWhole(map !== undefined && typeof map === "object");
   return [...new Set(map ? Object.values(map) : Object.keys(blobs))].map((name) => {
     require(
       typeof name === "string" && Object.hasOwn(blobs, name), "weights-file-missing",
@@ -127,9 +134,8 @@ export class Weights {
     this.entries = entries;
     /** @type {string[]} The tensors with numbers that are not finite, and how many. */
     this.notFinite = [];
-    /** @type {Matrix[]} */
-    this.matrices = [];
-    this.vectors = 0; // bytes of the tensors that are no matrices
+    this.memory = new MatrixMemory();
+    this.others = 0; // bytes of the tensors that are no matrices
   }
 
   /**
@@ -144,9 +150,9 @@ export class Weights {
     for (const file of files) {
       const found = await entriesOf(file);
       headers += found.length;
-      require(headers <= MAX_HEADER, "weights-damaged", DAMAGED);
+      requireWhole(headers <= MAX_HEADER);
       for (const [name, entry] of found.entries) {
-        require(!entries.has(name), "weights-damaged", DAMAGED);
+        requireWhole(!entries.has(name));
         entries.set(name, entry);
       }
     }
@@ -155,7 +161,7 @@ export class Weights {
 
   /** The memory that the numbers need. */
   get bytes() {
-    return this.vectors + MatrixMemory.sizes(this.matrices).bytes;
+    return this.memory.bytes + this.others;
   }
 
   /** Whether there is a tensor with this name. */
@@ -180,7 +186,7 @@ export class Weights {
       bytes, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
       { name, type: entry.dtype },
     );
-    require(entry.to - entry.from === sizeOf(shape) * bytes, "weights-damaged", DAMAGED);
+    requireWhole(entry.to - entry.from === sizeOf(shape) * bytes);
     return entry;
   }
 
@@ -195,7 +201,7 @@ export class Weights {
    */
   part(name, shape, { rows, stored = shape[0] } = {}) {
     const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
-    this.vectors += found.data.byteLength;
+    this.others += found.data.byteLength;
     entry.places.push({ half: false, fill: (numbers, first, length) => {
       if (!rows) return found.data.set(numbers, first * length);
       for (let o = 0; o < outputs; o++) {
@@ -213,9 +219,8 @@ export class Weights {
   matrix(name, outputs, inputs, part = {}) {
     const { transposed, stored = outputs } = part;
     const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
-    const matrix = new Matrix(outputs, inputs, entry.dtype === "BF16");
+    const matrix = this.memory.add(outputs, inputs, entry.dtype === "BF16");
     entry.places.push({ half: matrix.half, fill: (...rows) => matrix.fill(...rows, part) });
-    this.matrices.push(matrix);
     return matrix;
   }
 
@@ -246,48 +251,33 @@ export class Weights {
    */
   async read(report) {
     try {
-      new MatrixMemory(this.matrices);
+      this.memory.start();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw new EngineError("weights-memory", N_("This device has no room for {size} MB. Choose a smaller model."), {
         size: Math.ceil(this.bytes / 2 ** 20),
       });
     }
-    const slices = this.slices(), total = slices.reduce((sum, { from, to }) => sum + to - from, 0);
-    /** @type {Map<string, number>} */
-    const broken = new Map();
-    let bytes = 0;
-    for (const { blob, from, to, rows } of slices) {
-      const buffer = await bytesOf(blob, from, to);
-      for (const { name, entry, first, from: start, to: end } of rows) {
-        const found = fill(entry, first, buffer.slice(start - from, end - from));
-        if (found) broken.set(name, (broken.get(name) ?? 0) + found);
+    const taken = [...this.entries].filter(([, { places }]) => places.length);
+    const total = taken.reduce((sum, [, { from, to }]) => sum + to - from, 0);
+    let bytes = 0, slice = new ArrayBuffer(0), start = 0, file = /** @type {Blob | null} */ (null);
+    for (const [name, entry] of taken) {
+      const { blob, shape: [height], from, to } = entry, row = (to - from) / height;
+      const step = row * Math.max(1, Math.floor(PART / row));
+      let broken = 0;
+      for (let at = from; at < to; at += step) {
+        const end = Math.min(at + step, to);
+        if (file !== blob || end > start + slice.byteLength) {
+          report?.({ bytes, total });
+          [file, start] = [blob, at];
+          slice = await bytesOf(blob, at, Math.max(end, Math.min(at + SLICE, blob.size)));
+        }
+        broken += fill(entry, (at - from) / row, slice.slice(at - start, end - start));
+        bytes += end - at;
       }
-      bytes += to - from;
-      report?.({ bytes, total });
+      if (broken) this.notFinite.push(`${name} (${broken})`);
     }
-    for (const [name, count] of broken) this.notFinite.push(`${name} (${count})`);
-  }
-
-  /** What is read together: whole tensors that are side by side, and some rows of a large one. */
-  slices() {
-    /** @typedef {{ name: string, entry: Entry, first: number, from: number, to: number }} Rows */
-    /** @type {{ blob: Blob, from: number, to: number, rows: Rows[] }[]} */
-    const slices = [];
-    for (const [name, entry] of this.entries) {
-      if (!entry.places.length) continue;
-      const { blob, shape: [height], from: start, to: end } = entry, row = (end - start) / height;
-      const step = Math.max(1, Math.floor(PART / row));
-      for (let first = 0; first < height; first += step) {
-        const from = start + first * row, to = Math.min(from + step * row, end), last = slices.at(-1);
-        const rows = { name, entry, first, from, to };
-        if (last?.blob === blob && last.to === from && to - last.from <= SLICE) {
-          last.rows.push(rows);
-          last.to = to;
-        } else slices.push({ blob, from, to, rows: [rows] });
-      }
-    }
-    return slices;
+    report?.({ bytes, total });
   }
 }
 

@@ -53,12 +53,17 @@ export function softmax(x) {
   return y;
 }
 
-/** Shifted so that the exponentials sum to 1. @param {Float32Array} x */
-export function logSoftmax(x) {
+/** The logarithm of the sum of the exponentials. @param {Float32Array} x */
+export function logSumExp(x) {
   const highest = largest(x);
   let sum = 0;
   for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - highest);
-  const shift = highest + Math.log(sum);
+  return highest + Math.log(sum);
+}
+
+/** Shifted so that the exponentials sum to 1. @param {Float32Array} x */
+export function logSoftmax(x) {
+  const shift = logSumExp(x);
   return mapped(tensor([x.length], x), (value) => value - shift).data;
 }
 

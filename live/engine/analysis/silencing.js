@@ -7,7 +7,7 @@ import { logitsOf } from "../inference/reading.js";
 import { outcomesOf } from "../inference/result.js";
 import { ablateHead } from "../interventions.js";
 import { allHeads } from "../network/translators.js";
-import { logSoftmax } from "../tensor.js";
+import { logSumExp } from "../tensor.js";
 import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
 
 /**
@@ -19,7 +19,8 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
   const { config, specials: { banned } } = checkpoint, outcomes = outcomesOf(result);
   require(outcomes.length, "nothing-predicted", N_("The model predicts nothing in this text."));
   const scored = scoring(checkpoint, result, outcomes), heads = allHeads(config, Object.keys(KINDS));
-  const total = (rows) => rows.reduce((sum, row, i) => sum + row[outcomes[i].id], 0);
+  const isLabel = checkpoint.task === "classification"; // its rows are log-odds, the others are logits
+  const total = (rows) => rows.reduce((sum, row, i) => sum + row[outcomes[i].id] - (isLabel ? 0 : logSumExp(row)), 0);
   /** The most probable outcome that may be written. */
   const best = (row) => largestIndices(row, banned.length + 1).find((id) => !banned.includes(id));
   const before = total(scored(NO_TRACE, true));
@@ -36,7 +37,7 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
 }
 
 /**
- * A function that gives the log-probabilities at each outcome, or the log-odds of all labels.
+ * A function that gives the logits at each outcome, or the log-odds of all labels.
  * @param {AnyCheckpoint} checkpoint @param {Result} result @param {Outcome[]} outcomes
  * @returns {(trace: Visitor, encode: boolean) => Float32Array[]} Heads of the decoder do not change what was encoded,
  *   so it is computed once. With `encode` it is computed again.
@@ -44,8 +45,8 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
 function scoring({ model, task, config }, { source, read }, outcomes) {
   const ids = source.map(({ id }) => id), start = source.findIndex(({ part }) => part === "B");
   const segments = start < 0 ? undefined : ids.map((_, i) => +(i >= start));
-  const at = (/** @type {Tensor} */ { data, shape: [, V] }) => outcomes.map(({ position }) => logSoftmax(
-    data.subarray(Number(position) * V, (Number(position) + 1) * V)
+  const at = (/** @type {Tensor} */ { data, shape: [, V] }) => outcomes.map(({ position }) => data.subarray(
+    Number(position) * V, (Number(position) + 1) * V
   ));
   if (task === "classification") return (trace) => [logOdds(config, logitsOf(model, ids, trace, segments).data)];
   if (task === "filling") return (trace) => at(logitsOf(model, ids, trace, segments));

@@ -42,10 +42,15 @@ export function largestIndices(values, count) {
   return best;
 }
 
+/** They are needed twice: when a token is written, and when the text is. @type {WeakMap<Float32Array, number>} */
+const entropies = new WeakMap();
+
 /** The entropy of a distribution in nats: how uncertain the model was. @param {Float32Array} logProbs */
 export function entropyOf(logProbs) {
-  let entropy = 0;
-  for (const value of logProbs) if (value !== -Infinity) entropy -= Math.exp(value) * value;
+  let entropy = entropies.get(logProbs) ?? 0;
+  if (!entropies.has(logProbs))
+    for (const value of logProbs) if (value !== -Infinity) entropy -= Math.exp(value) * value;
+  entropies.set(logProbs, entropy);
   return entropy;
 }
 
