@@ -48,6 +48,8 @@ const JOBS = {
     }
     return written;
   },
+  /** The sizes that each text of a config.json describes. */
+  describe: (_engine, { configs }) => configs.map((config) => describe({ "config.json": config }).config),
   described: () => ({ ...foreign, model: undefined, weights: undefined }),
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {

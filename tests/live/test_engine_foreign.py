@@ -11,7 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from transformers import MarianMTModel
+from transformers import CONFIG_MAPPING, MarianMTModel
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.foreign.models import ForeignModel
@@ -22,7 +22,7 @@ from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.test_engine_parity import assert_same
 from tools.foreign_families import FAMILIES, family_named
-from tools.small_models import Family, make_family
+from tools.small_models import SIZES, Family, build, make_family
 
 RUN = (
     *("gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2"),
@@ -219,6 +219,24 @@ def test_changes_mean_the_same(title: str, tmp_path: Path) -> None:
     ours = recorded(model, IDS, [2, 17, 9], edits)
     assert_same_arrays(ours, found)
     assert np.abs(ours["logits"] - recorded(model, IDS, [2, 17, 9])["logits"]).max() > 0.01
+
+
+def test_a_config_without_the_usual_values_means_the_same() -> None:
+    """Older files do not name what the library added later."""
+    pairs = []
+    for family in (one for one in CASES if one.settings.keys() <= {"sliding_window", "layer_types", "head_dim"}):
+        full = json.loads(build(family, 320).config.to_json_string(use_diff=False))
+        usual = CONFIG_MAPPING[family.model_type]().to_dict()
+        said = {name for name in full if name in ("model_type", *SIZES) or name.endswith("token_id")}
+        kept = {name: value for name, value in full.items() if name in said or value != usual.get(name)}
+        without = {name: value for name, value in kept.items() if name not in ("layer_types", "no_rope_layers")}
+        pairs.append((family.title, full, kept if family.settings else without))
+    assert len(pairs) > 25
+    (found,) = run_engine(
+        BUNDLED / "tiny-gpt-en", [{"job": "describe", "configs": [json.dumps(c) for _, *both in pairs for c in both]}]
+    )
+    described = zip(pairs, found[::2], found[1::2], strict=True)
+    assert not {title: (full, kept) for (title, *_), full, kept in described if full != kept}
 
 
 def test_a_trained_model_of_others() -> None:

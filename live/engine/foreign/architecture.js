@@ -148,7 +148,8 @@ const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
       rotations: rotationsOf(values, d_model / num_heads, positions, Array(layers).fill(0)),
     }),
   },
-  llama: kin({}), mistral: kin({}, { max_window_layers: 0 }), qwen2: kin({ attention_bias: QKV }, LATE),
+  llama: kin({}), mistral: kin({}, { max_window_layers: 0, sliding_window: 4096 }),
+  qwen2: kin({ attention_bias: QKV }, LATE),
   qwen3: kin({ norm_queries: "each" }, { head_dim: 128, ...LATE }),
   smollm3: kin({}, { rope_theta: 2e6, use_sliding_window: false, no_rope_layer_interval: 4 }),
   olmo2: kin({ norm: "added", norm_queries: "all" }, { rms_norm_eps: 1e-5 }), gemma: gemma({ norm: "pre" }),
@@ -169,7 +170,8 @@ const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
     "generator_lm_head.bias",
   ], ["classifier.dense", "gelu", "classifier.out_proj"]),
   bart: bart({ positional: "learned", embedding_norm: true, position_offset: 2 }),
-  marian: bart({ positional: "sinusoidal", halves: true }), t5, mt5: t5,
+  marian: bart({ positional: "sinusoidal", halves: true }), t5,
+  mt5: { ...t5, usual: { ...t5.usual, feed_forward_proj: "gated-gelu" } },
 })));
 
 /** The end of the name of a class → its task; the base of a family has that of the family. */
