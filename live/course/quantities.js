@@ -116,6 +116,22 @@ async function valueNorms({ session, info }, { kind, layer, head, keys, translat
   return keys.map((_, i) => Math.hypot(...added(i)));
 }
 
+/**
+ * What a query looks at, and the head that looks most at the token before.
+ * @param {string} name @param {Tensor} maps @param {number} query @param {Token} token
+ */
+function seen(name, maps, query, token) {
+  const [layers, heads, , keys] = maps.shape;
+  const all = Array.from({ length: layers * heads }, (_, i) => mapRows(maps, Math.floor(i / heads), i % heads));
+  const looked = Array.from({ length: keys }, (_, key) => all.some((rows) => rows[query][key] > 0));
+  const back = all.map((rows) => averageOf(rows.slice(1).map((row, t) => row[t]))), most = Math.max(...back);
+  const place = back.indexOf(most), [{ text, probability }] = token.candidates ?? [];
+  return Object.fromEntries(Object.entries({
+    word: text, sure: probability, keys: looked.filter(Boolean).length, later: looked.slice(query + 1).some(Boolean),
+    layer: Math.floor(place / heads) + 1, head: (place % heads) + 1, back: most,
+  }).map(([part, value]) => [`${name}_${part}`, value]));
+}
+
 const entropyOfWeights = (weights) => -sumOf(weights.map((weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
 
 /** The translations of the sentences of the batch. @param {Situation} situation */
@@ -288,6 +304,19 @@ export const QUANTITIES = {
     const row = (at) => data.subarray(at * width, (at + 1) * width), own = row(place);
     return Array.from({ length: positions }, (_, at) =>
       product(own, row(at)) / Math.hypot(...own) / Math.hypot(...row(at)));
+  },
+
+  /** What BERT looks at to fill the first gap, and GPT to continue the text before it; null where one cannot. */
+  async seen_by_both(situation) {
+    const { text } = situation, before = text.split("[MASK]")[0].trim();
+    const read = await situation.resultOf("tiny-bert-en", { text });
+    const gap = read.source.findIndex(({ candidates }) => candidates);
+    if (gap < 0 || !before) return null;
+    const run = await situation.resultOf("tiny-gpt-en", { text: before }), first = run.prompt_length ?? 0;
+    return {
+      ...seen("bert", read.maps.encoder, gap, read.source[gap]),
+      ...seen("gpt", run.maps.decoder, first, run.written[first]),
+    };
   },
 
   // Masks, and the steps of the decoder.

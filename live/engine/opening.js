@@ -17,7 +17,7 @@ export async function openCheckpoint({ texts, weights: blobs }) {
   return {
     family, task, config, figures, languages, tokenizer, target: tokenizer, weights,
     model: modelOf(description, weights),
-    specials: isOurs ? { ...AROUND_OURS, ...description.specials } : specialsOf(description, tokenizer),
+    specials: isOurs ? { ...AROUND_OURS, ...description.specials } : allSpecialsOf(description, tokenizer),
     get notFinite() { return weights.notFinite; },
   };
 }
@@ -26,7 +26,7 @@ export async function openCheckpoint({ texts, weights: blobs }) {
  * The special tokens of a model of another library: those of its settings, and those of its tokenizer.
  * @param {Description} description @param {any} tokenizer @returns {AllSpecials}
  */
-function specialsOf({ task, specials, config }, { size, specials: found }) {
+function allSpecialsOf({ task, specials, config }, { size, specials: found }) {
   const rows = config.source_vocab_size ?? config.vocab_size ?? config.target_vocab_size;
   require(
     size <= rows, "tokenizer-damaged", N_("The tokenizer has {size} tokens, and the model has embeddings for {rows}."),

@@ -20,12 +20,15 @@ export const PAGES = {
   heads: { show: showHeads, opening: ({ heads: text }) => text },
   inside: { show: showInside },
   positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
-  masks: {
-    show: (root, app) => (hasBatch(app) ? showMasks : showTextMasks)(root, app), asksForText: (app) => !hasBatch(app),
-  },
+  masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
   checkpoints: { show: showModel, asksForText: () => false },
 };
+
+/** The masks of a batch, or of one text. @param {Element} root @param {App} app */
+function showEitherMasks(root, app) {
+  return (hasBatch(app) ? showMasks : showTextMasks)(root, app);
+}
 
 /** Whether a model writes a text token by token. @param {Site} site */
 function writes({ task }) {

@@ -132,7 +132,7 @@ const roberta = reader("roberta.", NAMES.BERT, [
 ], ["classifier.dense", "tanh", "classifier.out_proj"]);
 
 /** @type {Map<string, Family>} */
-const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
+export const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
   gpt2: {
     root: "transformer.", names: NAMES.GPT2, task: "continuation", joined: "columns",
     usual: { activation_function: "gelu_new" }, block: (values) => ({
