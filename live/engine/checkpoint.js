@@ -97,7 +97,7 @@ export function readCheckpoint(files) {
     "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
     + "with subwords."
   ));
-  const tokenizer = new BytePairTokenizer(files.tokenizer);
+  const tokenizer = BytePairTokenizer.read(files.tokenizer);
   for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
     require(
       config[name] === tokenizer.size, "config-damaged",

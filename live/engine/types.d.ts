@@ -37,7 +37,24 @@ interface Translator {
   decode(target: number[], memory: Memory, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
 }
 
-type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
+type Tokenizer = import("./text/tokenizer.js").Tokenizer;
+/** A token that is taken out of a text before it is cut, with the settings of tokenizer.json. */
+interface AddedToken {
+  content: string; id: number; special: boolean; normalized: boolean; single_word: boolean; lstrip: boolean; rstrip: boolean;
+}
+/** A text of a template, "A" or "B", or "" for its special tokens; the number of its segment. */
+interface TemplatePiece { part: string; ids: number[]; segment: number }
+interface Templates { single: TemplatePiece[]; pair: TemplatePiece[] }
+/** The ids of a text or of a pair with special tokens; the part and the segment of each. */
+interface Framed { ids: number[]; parts: string[]; segments: number[] }
+/**
+ * The ids of special tokens; null where a tokenizer has none. `before` and `after` stand around one text in its template,
+ * `separator` between two, if the rest of both templates is equal. `marks` are all special tokens.
+ */
+interface SpecialIds {
+  start: number | null; end: number | null; padding: number | null; unknown: number | null; mask: number | null;
+  before: number[]; after: number[]; separator: number[]; marks: Set<number>;
+}
 interface CheckpointFiles { weights: ArrayBuffer; config: string; tokenizer: string }
 interface AnyCheckpoint<Task, Model> {
   task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;

@@ -15,7 +15,7 @@ from tests.conftest import BUNDLED
 from viz_app.export.live_page import numbered
 from viz_app.export.site import MARK
 
-MOST_CODE = 137_000  # bytes
+MOST_CODE = 155_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
