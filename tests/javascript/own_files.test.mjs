@@ -39,7 +39,8 @@ function zipped(members, { deflate = true, change = () => {}, large = false } = 
     if (large) {
       extra.writeUInt16LE(1, 0);
       extra.writeUInt16LE(24, 2);
-      [field.whole, field.packed, field.place].forEach((number, i) => extra.writeBigUInt64LE(BigInt(number), 4 + 8 * i));
+      const numbers = [field.whole, field.packed, field.place];
+      numbers.forEach((number, i) => extra.writeBigUInt64LE(BigInt(number), 4 + 8 * i));
     }
     directory.push(entry, name, extra);
   }
@@ -95,7 +96,8 @@ test("a damaged or hostile archive ends in a sentence, and takes no more memory 
   }
   const secret = zipped(MODEL, { change: (field) => { field.flags = 1; } });
   await assert.rejects(ownFilesOf(archive(secret)), coded("zip-unsupported"));
-  const wide = zipped([["config.json", "{}"], ["model.safetensors", "x"]], { change: (field) => { field.whole = 4e9; } });
+  const two = [["config.json", "{}"], ["model.safetensors", "x"]];
+  const wide = zipped(two, { change: (field) => { field.whole = 4e9; } });
   await assert.rejects(ownFilesOf(archive(wide)), (error) => /large/.test(error.code), "before anything is unpacked");
   for (let i = 0; i < whole.length; i += 7) { // whatever byte is wrong
     const changed = Buffer.from(whole);

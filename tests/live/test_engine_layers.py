@@ -18,6 +18,8 @@ FOLDERS = ("config", "network", "foreign", "text", "decoding", "inference", "ana
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.
 LOWEST = ("errors", "tensor", "kernel", "matrix", "safetensors", "trace", "changes", "interventions")
 HIGHEST = ("checkpoint", "opening", "engine", "worker")
+# These files read the tokenizers of other people's folders. In Python, the library `tokenizers` does this.
+LIBRARY = {"added_tokens", "library_parts", "patterns", "subwords", "templates", "tokenizer", "vocabulary_files"}
 
 
 def layer(path: Path) -> tuple[int, str]:
@@ -46,7 +48,7 @@ def test_no_code_is_made_from_text_and_no_other_host_is_named() -> None:
 
 def test_each_folder_and_file_has_its_counterpart_in_python() -> None:
     for path in FILES:
-        if path.parent != ENGINE:
+        if path.parent != ENGINE and path.stem not in LIBRARY:
             assert (ROOT / "model" / path.parent.name / f"{path.stem}.py").is_file(), path
 
 

@@ -2,7 +2,7 @@
 import { require } from "../errors.js";
 import { spacesAt } from "./library_parts.js";
 
-const MAX_CONTENT = 256; // characters
+const MAX_CONTENT = 100; // characters
 const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
 const WORD_AFTER = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 

@@ -29,8 +29,7 @@ export class BytePairTokenizer extends Tokenizer {
       const whole = { ...values, decoder: { type: "ByteLevel" }, added_tokens };
       const found = new BytePairTokenizer(whole, { isLiteral: true });
       const { vocabulary, tokens } = found, has = (token) => vocabulary.has(token);
-      const isWhole = [...tokens].every((token, id) => vocabulary.get(token) === id)
-        && tokens.length === vocabulary.size
+      const isWhole = tokens.length === vocabulary.size && [...tokens].every((one, id) => vocabulary.get(one) === id)
         && SPECIAL_TOKENS.every((token, id) => tokens[id] === token) && BYTE_CHARACTERS.every(has);
       require(isWhole, "tokenizer-damaged", NOT_OURS);
       return found;

@@ -16,7 +16,7 @@ const WORDS = new RegExp(
   String.raw`'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+`
   + String.raw`|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+`, "gu",
 );
-const NMT_REMOVES = new RegExp(String.raw`[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]`, "g");
+const NMT_REMOVES = new RegExp(String.raw`[\x01-\x08\x0b` + String.raw`\x0e-\x1f\x7f\x8f\x9f]`, "g");
 const CHINESE = new RegExp(
   String.raw`[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}`
   + String.raw`\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]`, "gu",
@@ -203,7 +203,10 @@ function withBytes(tokens) {
   for (const token of tokens) {
     const byte = /^<0x([\da-fA-F]{2})>$/.exec(token);
     if (byte) bytes.push(Number.parseInt(byte[1], 16));
-    else end(), texts.push(token);
+    else {
+      end();
+      texts.push(token);
+    }
   }
   end();
   return texts;
@@ -241,9 +244,9 @@ export const DECODERS = {
 };
 
 /** The parts of a stage in order, with those inside sequences. @returns {any[]} */
-export function partsOf(stage) {
+export function libraryParts(stage) {
   if (stage?.type !== "Sequence") return stage ? [stage] : [];
-  return (stage.normalizers ?? stage.pretokenizers ?? stage.processors ?? stage.decoders).flatMap(partsOf);
+  return (stage.normalizers ?? stage.pretokenizers ?? stage.processors ?? stage.decoders).flatMap(libraryParts);
 }
 
 /**
@@ -251,7 +254,7 @@ export function partsOf(stage) {
  * @template Step @param {any} stage @param {Record<string, (part: any) => Step>} known @returns {Step[]}
  */
 export function stepsOf(stage, known) {
-  const parts = partsOf(stage);
+  const parts = libraryParts(stage);
   requireShort(parts.length <= MAX_PARTS);
   return parts.map((part) => {
     require(Object.hasOwn(known, part.type), "tokenizer-unsupported", N_(

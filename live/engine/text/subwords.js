@@ -3,7 +3,7 @@ import { N_, require } from "../errors.js";
 import { toBytes } from "./shown_bytes.js";
 
 export const MAX_TOKENS = 1 << 20;
-const MAX_WORD = 256; // characters of a word or of a token, where all parts of a text are tried
+const MAX_WORD = 128; // characters of a word or of a token, where all parts of a text are tried
 const PENALTY = 10; // an unknown character is so much less likely than the rarest token, as in SentencePiece
 const DAMAGED_MERGES = N_("tokenizer.json is damaged: its merges or its special tokens have no ids.");
 const NONE = 2 ** 31 - 1; // the rank of two symbols that do not merge
@@ -57,8 +57,10 @@ function bytePairs(settings, vocabulary) {
     characters.forEach((character, i) => {
       const token = (i ? prefix : "") + character + (i === characters.length - 1 ? suffix : "");
       const id = vocabulary.get(token), bytes = id === undefined && byte_fallback && byteIds(vocabulary, token);
-      if (id !== undefined) end(), ids.push(id);
-      else if (bytes) ids.push(...bytes);
+      if (id !== undefined) {
+        end();
+        ids.push(id);
+      } else if (bytes) ids.push(...bytes);
       else if (unk_token != null) {
         if (!fuse_unk) end();
         isUnknown = true;

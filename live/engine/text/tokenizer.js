@@ -27,7 +27,7 @@ const USUAL = {
 const READINGS = {
   "▁": (token) => { // SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte
     const byte = /^<0x([\dA-F]{2})>$/.exec(token);
-    if (byte) return [shownBytes([Number.parseInt(byte[1], 16)]), false];
+    if (byte) return [shownBytes(Uint8Array.of(Number.parseInt(byte[1], 16))), false];
     return [token.replace(/^▁+/, "").replaceAll("▁", " "), token.startsWith("▁")];
   },
   Ġ: (token) => { // GPT-2: each byte is written as a printable character
@@ -104,7 +104,7 @@ export class Tokenizer {
     const marks = [...Object.values(has), ...added.filter(({ special }) => special).map(({ id }) => id)];
     return {
       start: has.bos ?? has.cls, end: has.eos ?? has.sep, padding: has.pad, mask: has.mask,
-      unknown: has.unk ?? ids.get(unk_token) ?? null, before, after,
+      unknown: has.unk ?? (names ? null : ids.get(unk_token) ?? null), before, after,
       separator: `${first}|${last}` === `${before}|${after}` ? separator : [],
       marks: new Set(marks.filter((id) => id !== null)),
     };
