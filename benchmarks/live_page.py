@@ -29,7 +29,7 @@ TYPE = """(text) => new Promise((done) => {
     const field = document.querySelector('input[name=text]'), before = document.documentElement.dataset.ready;
     field.value = text;
     const started = performance.now();
-    field.form.requestSubmit();
+    for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
     const check = () => {
         const written = document.documentElement.dataset.ready !== before;
         if (written) requestAnimationFrame(() => setTimeout(() => done(performance.now() - started)));

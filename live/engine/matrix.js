@@ -37,17 +37,26 @@ export class Matrix {
 
   /**
    * Take its numbers from rows of a stored matrix.
-   * @param {Numbers} stored Rows from row `first`; bf16 if the matrix is, otherwise in single precision.
-   * @param {number} first @param {number} length Of a row. @param {import("./safetensors.js").Part} part
+   * @param {Numbers} stored Rows from row `first`. @param {number} first @param {number} length Of a row.
+   * @param {Float32Array | null} table The number of each pattern of two bytes, if they are no single precision.
+   * @param {import("./safetensors.js").Part} part
    */
-  fill(stored, first, length, { rows, transposed }) {
-    const [outputs] = this.shape, { data } = this, count = stored.length / length, whole = !rows && !transposed;
+  fill(stored, first, length, table, { rows, transposed }) {
+    const [outputs] = this.shape, { data, half } = this, count = stored.length / length, whole = !rows && !transposed;
+    const numbers = half ? null : table;
     for (let o = whole ? first : 0; o < (whole ? first + count : outputs); o++) {
       const row = rows ? rows(o) : o, from = (row - first) * length;
-      if (transposed) for (let i = 0; i < count; i++) data[this.at(o, first + i)] = stored[i * length + row];
+      if (transposed)
+        for (let i = 0; i < count; i++) {
+          const bits = stored[i * length + row];
+          data[this.at(o, first + i)] = numbers ? numbers[bits] : bits;
+        }
       else if (from >= 0 && from < stored.length)
         for (let i = 0, to = this.at(o, 0); i < length; to += SIDE * (SIDE - 1))
-          for (const end = Math.min(i + SIDE, length); i < end; i++, to++) data[to] = stored[from + i];
+          for (const end = Math.min(i + SIDE, length); i < end; i++, to++) {
+            const bits = stored[from + i];
+            data[to] = numbers ? numbers[bits] : bits;
+          }
     }
   }
 

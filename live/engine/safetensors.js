@@ -6,13 +6,14 @@ import { sizeOf, tensor } from "./tensor.js";
 
 const MAX_MB = 2048; // of all files of a model
 const MAX_HEADER = 8 << 20; // bytes of all headers
+const PATTERNS = 1 << 16; // of two bytes
 const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that are converted together
 
 /**
- * A tensor of a file, from byte `from` to byte `to`, and the places that get its numbers. `fill` gets some rows of the
- * tensor, from row `first`.
+ * A tensor of a file, from byte `from` to byte `to`, and what gets its numbers: rows of it, from row `first`, with the
+ * length of a row and the table of their type.
  * @typedef {{ blob: Blob, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
- * @typedef {{ half: boolean, fill: (stored: Numbers, first: number, length: number) => void }} Place
+ * @typedef {(stored: Numbers, first: number, length: number, table: Float32Array | null) => void} Place
  * @typedef {import("./matrix.js").Numbers} Numbers
  */
 /**
@@ -21,31 +22,21 @@ const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that
  * @typedef {{ transposed?: boolean, rows?: (output: number) => number, stored?: number }} Part
  */
 
-/** Half precision → single precision, for each of the 65,536 halves. It is computed at its first use. */
-let halves = new Float32Array(0);
-
-function halfTable() {
-  if (halves.length) return halves;
-  halves = new Float32Array(1 << 16);
-  for (let bits = 0; bits < 1 << 16; bits++) {
-    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-    if (exponent === 31) halves[bits] = fraction ? Number.NaN : sign * Infinity;
-    else halves[bits] = sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
-  }
-  return halves;
-}
-
-/** Type → bytes of a number, and how numbers become single precision. */
+/** Type → bytes of a number, and the numbers of all patterns of two bytes: a table is faster than a conversion. */
 const TYPES = new Map([
-  ["F32", { bytes: 4, read: (buffer) => new Float32Array(buffer) }],
-  ["F16", { bytes: 2, read: readHalves }],
-  ["BF16", { bytes: 2, read: (buffer) => widened(new Uint16Array(buffer)) }],
+  ["F32", { bytes: 4, table: () => null }],
+  ["F16", { bytes: 2, table: halfTable }],
+  ["BF16", { bytes: 2, table: () => widened(new Uint16Array(PATTERNS).map((_, bits) => bits)) }],
 ]);
 
-/** @param {ArrayBuffer} buffer */
-function readHalves(buffer) {
-  const bits = new Uint16Array(buffer), table = halfTable(), numbers = new Float32Array(bits.length);
-  for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
+/** Half precision (IEEE 754). */
+function halfTable() {
+  const numbers = new Float32Array(PATTERNS);
+  for (let bits = 0; bits < PATTERNS; bits++) {
+    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    if (exponent === 31) numbers[bits] = fraction ? Number.NaN : sign * Infinity;
+    else numbers[bits] = sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+  }
   return numbers;
 }
 
@@ -202,13 +193,14 @@ export class Weights {
   part(name, shape, { rows, stored = shape[0] } = {}) {
     const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
     this.others += found.data.byteLength;
-    entry.places.push({ half: false, fill: (numbers, first, length) => {
+    entry.places.push((stored, first, length, table) => {
+      const numbers = table ? Float32Array.from(stored, (bits) => table[bits]) : stored;
       if (!rows) return found.data.set(numbers, first * length);
       for (let o = 0; o < outputs; o++) {
         const from = (rows(o) - first) * length;
         if (from >= 0) found.data.set(numbers.subarray(from, from + length), o * length); // empty after the slice
       }
-    } });
+    });
     return found;
   }
 
@@ -220,7 +212,7 @@ export class Weights {
     const { transposed, stored = outputs } = part;
     const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
     const matrix = this.memory.add(outputs, inputs, entry.dtype === "BF16");
-    entry.places.push({ half: matrix.half, fill: (...rows) => matrix.fill(...rows, part) });
+    entry.places.push((...rows) => matrix.fill(...rows, part));
     return matrix;
   }
 
@@ -260,6 +252,7 @@ export class Weights {
     }
     const taken = [...this.entries].filter(([, { places }]) => places.length);
     const total = taken.reduce((sum, [, { from, to }]) => sum + to - from, 0);
+    const tables = new Map([...TYPES].map(([type, { table }]) => [type, table()]));
     let bytes = 0, slice = new ArrayBuffer(0), start = 0, file = /** @type {Blob | null} */ (null);
     for (const [name, entry] of taken) {
       const { blob, shape: [height], from, to } = entry, row = (to - from) / height;
@@ -272,7 +265,7 @@ export class Weights {
           [file, start] = [blob, at];
           slice = await bytesOf(blob, at, Math.max(end, Math.min(at + SLICE, blob.size)));
         }
-        broken += fill(entry, (at - from) / row, slice.slice(at - start, end - start));
+        broken += fill(entry, (at - from) / row, slice.slice(at - start, end - start), tables.get(entry.dtype) ?? null);
         bytes += end - at;
       }
       if (broken) this.notFinite.push(`${name} (${broken})`);
@@ -285,9 +278,8 @@ export class Weights {
  * Give rows of a tensor, from row `first`, to its places. Returns how many of their numbers are not finite.
  * @param {Entry} entry @param {ArrayBuffer} buffer
  */
-function fill({ dtype, shape, places }, first, buffer) {
-  const bits = new Uint16Array(buffer), width = sizeOf(shape.slice(1));
-  const read = places.some(({ half }) => !half) ? TYPES.get(dtype)?.read : null, numbers = read?.(buffer) ?? bits;
-  for (const place of places) place.fill(place.half ? bits : numbers, first, width);
+function fill({ dtype, shape, places }, first, buffer, table) {
+  const bits = new Uint16Array(buffer), stored = table ? bits : new Float32Array(buffer);
+  for (const place of places) place(stored, first, sizeOf(shape.slice(1)), table);
   return notFiniteIn(bits, dtype);
 }

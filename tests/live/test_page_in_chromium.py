@@ -208,6 +208,14 @@ def test_one_file_works_from_a_disk(visit: Open, folder: Path, checkpoint: Check
     assert page.locator(".written").text_content() == translate(checkpoint, TEXT).text
 
 
+def test_the_policy_of_a_page_lets_its_engine_run_webassembly(visit: Open, folder: Path) -> None:
+    """Without it the engine would compute in plain JavaScript, and nothing else would show it."""
+    empty = "() => new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])).constructor.name"
+    (worker,) = visit("#translate").workers
+    assert worker.evaluate(empty) == "Module"
+    assert visit("#translate", address=(folder / "one.html").as_uri()).evaluate(empty) == "Module"
+
+
 def test_markup_in_a_sentence_and_in_a_link_is_text(visit: Open) -> None:
     hostile = '<img src=x onerror="document.title=1">{text}</script>'
     page = visit(
