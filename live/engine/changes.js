@@ -2,10 +2,10 @@
 // model/interventions.py, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`. Numbers in it count from 1.
 import { KINDS } from "./trace.js";
 
-const KIND = Object.keys(KINDS).join("|"), NUMBER = "[1-9]\\d{0,4}";
-const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER}(?:-${NUMBER})*)$`);
+const KIND = Object.keys(KINDS).join("|"), COUNTED = "[1-9]\\d{0,4}";
+const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(${COUNTED})\\.(${COUNTED}(?:-${COUNTED})*)$`);
 const CELL = new RegExp(
-  `^paint\\.(${KIND})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})\\.(1|0(?:\\.\\d{1,6})?)$`
+  `^paint\\.(${KIND})\\.(${COUNTED})\\.(${COUNTED})\\.(${COUNTED})\\.(${COUNTED})\\.(1|0(?:\\.\\d{1,6})?)$`
 );
 
 /** @returns {Changes} */

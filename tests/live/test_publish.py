@@ -19,7 +19,7 @@ from viz_app.content.shared import FAMILIES
 from viz_app.export.live_page import numbered
 from viz_app.export.site import MARK
 
-MOST_CODE = 150_000  # bytes
+MOST_CODE = 204_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
