@@ -76,6 +76,39 @@ test("each family is described", () => {
   assert.deepEqual(tasks("gpt2", "GPT2Model", "GPT2LMHeadModel"), ["continuation", "continuation"]);
 });
 
+test("the settings of well-known models are understood", () => {
+  const llama = described({ // Llama 3.2 1B
+    model_type: "llama", architectures: ["LlamaForCausalLM"], hidden_size: 2048, num_hidden_layers: 16, head_dim: 64,
+    num_attention_heads: 32, num_key_value_heads: 8, intermediate_size: 8192, vocab_size: 128256, hidden_act: "silu",
+    max_position_embeddings: 131072, rms_norm_eps: 1e-5, rope_theta: 500000, tie_word_embeddings: true,
+    rope_scaling: {
+      factor: 32, high_freq_factor: 4, low_freq_factor: 1, original_max_position_embeddings: 8192, rope_type: "llama3",
+    }, pretraining_tp: 1, bos_token_id: 128000, eos_token_id: 128001, attention_bias: false, mlp_bias: false,
+  }, { "generation_config.json": '{"eos_token_id": [128001, 128008], "do_sample": true}' });
+  assert.deepEqual([llama.config.max_length, llama.specials.ends], [452, [128001, 128008]]);
+  const { config: gemma } = described({ // Gemma 3 1B
+    model_type: "gemma3_text", hidden_size: 1152, num_hidden_layers: 26, num_attention_heads: 4, num_key_value_heads: 1,
+    head_dim: 256, intermediate_size: 6912, vocab_size: 262144, max_position_embeddings: 32768, rope_theta: 1000000,
+    hidden_activation: "gelu_pytorch_tanh", rope_local_base_freq: 10000, rope_scaling: null, sliding_window: 512,
+    sliding_window_pattern: 6, query_pre_attn_scalar: 256, attn_logit_softcapping: null, eos_token_id: [1, 106],
+    final_logit_softcapping: null,
+  });
+  assert.deepEqual(gemma.windows.slice(3, 8), [512, 512, 0, 512, 512]);
+  assert.ok(gemma.rotations[4][1] > gemma.rotations[5][1] && gemma.score_cap === 0);
+  const marian = described({ // opus-mt-en-de
+    model_type: "marian", architectures: ["MarianMTModel"], activation_function: "swish", bad_words_ids: [[58100]],
+    d_model: 512, decoder_attention_heads: 8, decoder_ffn_dim: 2048, decoder_layers: 6, decoder_start_token_id: 58100,
+    encoder_attention_heads: 8, encoder_ffn_dim: 2048, encoder_layers: 6, eos_token_id: 0, forced_eos_token_id: 0,
+    id2label: { 0: "LABEL_0" }, max_length: 512, max_position_embeddings: 512, num_hidden_layers: 6, vocab_size: 58101,
+    pad_token_id: 58100, scale_embedding: true, static_position_embeddings: true, normalize_before: false,
+  }, { "tokenizer_config.json": '{"source_lang": "eng", "target_lang": "deu"}' });
+  assert.deepEqual(marian.specials, {
+    start: 58100, ends: [0], pad: 58100, first: undefined, last: 0, banned: [58100],
+  });
+  assert.deepEqual([marian.config.max_length, marian.config.activation], [512, "swish"]);
+  assert.deepEqual(marian.languages, ["eng", "deu"]);
+});
+
 test("every value of another type is refused with a sentence, or means nothing", () => {
   for (const [model_type, config] of Object.entries(CONFIGS)) {
     const whole = { model_type, architectures: null, quantization_config: null, ...config };

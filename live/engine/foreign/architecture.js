@@ -264,16 +264,17 @@ export function describeForeign(texts) {
   const given = settingsOf(texts["config.json"]), family = familyOf(given), values = { ...family.usual, ...given };
   const task = taskOf(values, family), sizes = sizesOf(values), { layers, rows, positions, ...known } = sizes;
   const labels = task === "classification" ? labelsOf(values) : undefined;
-  const config = completed({
-    source_vocab_size: rows, target_vocab_size: rows, vocab_size: rows, max_length: positions,
-    stored_positions: positions, [family.task === "continuation" ? "num_decoder_layers" : "num_encoder_layers"]: layers,
-    several_labels: values.problem_type === "multi_label_classification", ...known,
+  const stack = family.task === "continuation" ? "num_decoder_layers" : "num_encoder_layers";
+  const block = /** @type {Values} */ ({
+    source_vocab_size: rows, target_vocab_size: rows, vocab_size: rows, stored_positions: positions, [stack]: layers,
+    max_length: positions, several_labels: values.problem_type === "multi_label_classification", ...known,
     ...family.block(values, sizes, task, labels), ...(task === "reading" && { num_decoder_layers: 0 }),
   });
-  const { num_encoder_layers: above, num_decoder_layers: below } = config;
+  const { num_encoder_layers: above = 0, num_decoder_layers: below = 0 } = block;
   const maps = (above + below * (above ? 2 : 1)) * sizes.num_heads;
-  config.max_length = Math.min(LONGEST_TEXT, Math.floor(Math.sqrt(MAX_MAPS / (4 * maps))), config.max_length);
-  requireWhole("max_length", config.max_length, LONGEST_TEXT);
+  block.max_length = Math.min(LONGEST_TEXT, Math.floor(Math.sqrt(MAX_MAPS / (4 * maps))), block.max_length);
+  requireWhole("max_length", block.max_length, LONGEST_TEXT);
+  const config = completed(block);
   if (below) config.readout = wayOut(config, family);
   const { source_lang: from, target_lang: to } = settingsOf(texts["tokenizer_config.json"]);
   return {

@@ -10,9 +10,9 @@ export function gelu(x) {
   return 0.5 * x * (1 + Math.sign(x) * (1 - series * Math.exp(-z * z)));
 }
 
-/** The approximation of GELU with a hyperbolic tangent (GPT-2). */
-const geluTanh = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
 const silu = (x) => x / (1 + Math.exp(-x));
+/** The approximation of GELU with a hyperbolic tangent (GPT-2): x (1 + tanh z) / 2 = x / (1 + exp(-2z)). */
+const geluTanh = (x) => x / (1 + Math.exp(-Math.sqrt(8 / Math.PI) * (x + 0.044715 * x * x * x)));
 
 /** The names of activations in `config.json`. */
 export const ACTIVATIONS = new Map(Object.entries({
