@@ -233,11 +233,15 @@ function familyOf(values) {
     !quantized, "config-unsupported",
     N_("The weights are quantized. Open the model from which they were made, in full or half precision."),
   );
+  require(
+    typeof type === "string", "config-damaged",
+    N_("config.json is missing or names no model_type. Add the whole file of this model."),
+  );
   const family = FAMILIES.get(type);
   require(
     family, "config-unsupported",
     N_("The browser does not run models of the family {type}. It runs {known}. Open this model in the app."),
-    { type: String(type).slice(0, 60), known },
+    { type: type.slice(0, 60), known },
   );
   return family;
 }
