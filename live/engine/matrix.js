@@ -136,10 +136,14 @@ function plainProducts({ data, width, height }, vectors, products, rows) {
     const tiles = data.subarray((o - (o % SIDE)) * width + (o % SIDE) * SIDE);
     const numbers = tiles instanceof Uint16Array ? widened(tiles.subarray(0, width * SIDE)) : tiles;
     for (let r = 0; r < rows; r++) {
-      let sum = 0;
-      for (let i = 0, j = 0; i < width; j += SIDE * SIDE)
-        for (const end = i + SIDE; i < end; i++) sum += numbers[j + (i % SIDE)] * vectors[r * width + i];
-      products[r * height + o] = sum;
+      let a = 0, b = 0, c = 0, d = 0; // sums that do not wait for each other keep the processor busy
+      for (let i = 0, j = 0, v = r * width; i < width; i += SIDE, v += SIDE, j += SIDE * SIDE) {
+        a += numbers[j] * vectors[v] + numbers[j + 4] * vectors[v + 4];
+        b += numbers[j + 1] * vectors[v + 1] + numbers[j + 5] * vectors[v + 5];
+        c += numbers[j + 2] * vectors[v + 2] + numbers[j + 6] * vectors[v + 6];
+        d += numbers[j + 3] * vectors[v + 3] + numbers[j + 7] * vectors[v + 7];
+      }
+      products[r * height + o] = a + b + c + d;
     }
   }
 }
