@@ -124,6 +124,14 @@ export class App {
     return report?.pages ?? Object.keys(SHARED.pages).filter((name) => name !== "lessons" || course);
   }
 
+  /**
+   * Whether a model can show a page. A report has only pages that fit.
+   * @param {string} page @param {Site} [site] The model, by default the chosen one.
+   */
+  fits(page, site = this.listed) {
+    return this.isReport || (PAGES[page].fits?.(site) ?? true);
+  }
+
   /** Whether a page of this name asks for a text. @param {string} page */
   asksForText(page) {
     return (this.course?.hidden ?? PAGES[page]).asksForText?.(this) ?? true;
@@ -152,7 +160,7 @@ export class App {
   choose(checkpoint, page = this.page) {
     const [now, next] = [this.listed, this.listedAs(checkpoint)];
     const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
-    const text = isSame ? this.choices.text ?? "" : "", shown = PAGES[page].fits?.(next) === false ? "translate" : page;
+    const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
     this.change({ checkpoint, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
   }
 
@@ -501,7 +509,7 @@ function drawMenu(app) {
   const [source, target] = app.listed.languages.map((code) => code && languageName(code, app.language));
   menu.setAttribute("aria-label", say("Pages"));
   draw(menu, [
-    el("div", { class: "pages" }, app.pages.filter((name) => PAGES[name].fits?.(app.listed) ?? true).map(link)),
+    el("div", { class: "pages" }, app.pages.filter((name) => app.fits(name)).map(link)),
     el("div", { class: "settings" }, [
       list(
         say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name,

@@ -150,7 +150,7 @@ def test_what_cannot_be_opened_ends_in_a_sentence_before_weights_are_read(
     problem = page.locator(".found .problem")
     expect(problem).to_contain_text(reason, timeout=5_000)
     assert page.locator("main img[src=x]").count() == 0
-    choose(page, BUNDLED / "tiny-gpt-en", folder=True)  # the next try begins anew
+    choose(page, BUNDLED / "tiny-gpt-en", folder=True)  # another try
     expect(page.locator(".found .facts")).to_contain_text("It continues a text.")
 
 

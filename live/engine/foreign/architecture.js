@@ -10,7 +10,7 @@ const LONGEST_TEXT = 1024, MAX_MAPS = 400 << 20; // tokens; bytes of all maps, a
 const QKV = ["query", "key", "value"], PROJECTIONS = [...QKV, "output"];
 
 /**
- * BERT and its kin.
+ * BERT and similar ones.
  * @param {string[]} filling The parts on the way to the logits of a gap: a matrix, its activation ("": that of the
  *   model), a norm, the last matrix, and the names of its bias.
  * @param {string[]} classifying And to those of a class: a matrix, its activation, the last matrix.
@@ -46,7 +46,7 @@ function reader(root, names, filling, classifying, usual = {}) {
 }
 
 /**
- * Llama and its kin.
+ * Llama and similar ones.
  * @param {Values} given The rest of the block. @param {Values} [usual] See `reader`. @returns {Family}
  */
 function kin(given, usual = {}, names = NAMES.LLAMA) {
