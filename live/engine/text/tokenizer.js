@@ -68,11 +68,12 @@ export class Tokenizer {
     )), [text]);
     /** @type {string[]} */
     this.tokens = [];
-    const all = [...this.vocabulary, ...added.map(({ content, id }) => /** @type {const} */ ([content, id]))];
-    for (const [token, id] of all) {
+    const keep = (token, id) => {
       require(Number.isInteger(id) && id >= 0 && id < MAX_TOKENS, "tokenizer-damaged", DAMAGED_FILE);
       this.tokens[id] = token;
-    }
+    };
+    this.vocabulary.forEach((id, token) => keep(token, id));
+    for (const { content, id } of added) keep(content, id);
     const written = added.map((token) => (
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
     ));
@@ -94,17 +95,18 @@ export class Tokenizer {
 
   /** @returns {SpecialIds} */
   findSpecials(names, added, { unk_token }) {
-    const ids = new Map([...this.vocabulary, ...added.map(({ content, id }) => [content, id])]);
+    const own = new Map(added.map(({ content, id }) => [content, id]));
+    const idOf = (token) => own.get(token) ?? this.vocabulary.get(token) ?? null;
     const named = (name) => {
       const value = names?.[`${name}_token`], usual = names ? [] : USUAL[name].filter((one) => this.skipped.has(one));
-      return ids.get(value?.content ?? value ?? usual[0]) ?? null;
+      return idOf(value?.content ?? value ?? usual[0]);
     };
     const [before, after] = framesOf(this.templates.single), [first, separator, last] = framesOf(this.templates.pair);
     const has = Object.fromEntries(Object.keys(USUAL).map((name) => [name, named(name)]));
     const marks = [...Object.values(has), ...added.filter(({ special }) => special).map(({ id }) => id)];
     return {
       start: has.bos ?? has.cls, end: has.eos ?? has.sep, padding: has.pad, mask: has.mask,
-      unknown: has.unk ?? (names ? null : ids.get(unk_token) ?? null), before, after,
+      unknown: has.unk ?? (names ? null : idOf(unk_token)), before, after,
       separator: `${first}|${last}` === `${before}|${after}` ? separator : [],
       marks: new Set(marks.filter((id) => id !== null)),
     };
