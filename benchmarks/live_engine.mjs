@@ -1,6 +1,6 @@
 // Measures the engine of Headlight Live in Node.js for benchmarks/live.py: { folder, texts, repeats } → milliseconds.
 import { readFileSync } from "node:fs";
-import { readCheckpoint } from "../live/engine/checkpoint.js";
+import { readCheckpoint } from "../live/engine/opening.js";
 import { translate } from "../live/engine/inference/translate.js";
 
 /** The median of the milliseconds that some calls take, on the clock and on the processor. */

@@ -5,13 +5,18 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from model.cli.arguments import Command
 from model.cli.resolve import folder_at, with_note
 from model.config.section import ConfigError
 from model.files import replace_file
-from model.inference.opening import open_translator
+from model.inference.opening import open_checkpoint
+
+if TYPE_CHECKING:
+    from viz_app.export.site import Published
 
 __all__ = ["publish", "write_folder"]
 
@@ -20,9 +25,7 @@ def run(args: argparse.Namespace) -> None:
     from viz_app.export import site  # only this command needs the pages and the app's pictures
 
     folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
-    checkpoints = [site.published(folder) for folder in folders]
-    for folder in folders:
-        with_note(open_translator(folder))
+    checkpoints = [with_pairs(site.published(folder)) for folder in folders]
     names = [one.name for one in checkpoints]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError("Two checkpoints have the name {name}. Rename one of their folders.", name=repeated)
@@ -39,10 +42,17 @@ def run(args: argparse.Namespace) -> None:
         print(f"{out} has {size:.1f} MB. Copy it to any web server, or run: python -m http.server -d {out}")
 
 
+def with_pairs(one: "Published") -> "Published":
+    """The checkpoint, opened once to see that it works: its tokenizer says whether it reads pairs."""
+    opened = open_checkpoint(one.folder)
+    with_note(opened)
+    return replace(one, pairs=bool(opened.tokenizers.specials.separator))
+
+
 publish = Command(
     about="write a folder of static files, in which checkpoints run in the visitor's browser",
     options={
-        "checkpoints": {"nargs": "+", "metavar": "CHECKPOINT", "help": "names or folders of translators"},
+        "checkpoints": {"nargs": "+", "metavar": "CHECKPOINT", "help": "names or folders of models"},
         "--out": {"required": True, "help": "the folder, or one file with the ending .html"},
     },
     run=run,

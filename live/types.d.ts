@@ -28,19 +28,25 @@ type Stop = () => void;
 type Choices = Record<string, string>;
 /** Every change of a visitor inside the model. */
 interface Changes { ablated: Head[]; uniform: Head[]; painted: PaintedCell[]; positions: boolean }
-/** What the engine says of an open checkpoint. */
-type Info = Awaited<ReturnType<Engine["open"]>>;
+/** What a page asks a model for: a text or a pair, forced words (position → id), and changes inside the model. */
+interface Asked { text: string; second?: string; forced?: Map<number, number>; changes?: Changes }
 /** The choices of a visitor for an open checkpoint. */
 interface Chosen { choices: Choices; info: Info }
 
 /**
- * A checkpoint as a site lists it: the addresses of its files, null if the page holds them; its cards by language, or the
- * address of a file with them.
+ * A checkpoint as a site lists it: the addresses of its files by their names, null if the page holds those with the names in `held`; its family and task, the
+ * text for a gap, and whether it reads pairs; its cards by language, or the address of a file with them; the files of a
+ * visitor's own model.
  */
 interface Site {
-  name: string; files: Record<string, string> | null; languages: [string, string]; description: string;
-  examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
+  name: string; files: Record<string, string> | null; languages: [string, string]; family: string; task: Task; mask: string;
+  pairs: boolean; examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
+  held?: string[]; own?: OwnFiles;
 }
+/** A file of a visitor's own model. `report` gets the number of bytes while an archive is unpacked. */
+interface OwnFile { path: string; size: number; read(watching?: Watching): Promise<Blob> }
+/** A visitor's own model: what the engine reads, and the names of the files that nothing reads. */
+interface OwnFiles extends CheckpointFiles { name: string; unused: string[] }
 /** The recorded answers of one text: the link to what the page shows at first, and choices that it cannot change. */
 interface Report {
   text: string; second: string; link: string; chosen: Choices; pages: string[]; made: string; note: string;
@@ -56,9 +62,10 @@ interface MapView {
   columns: number[]; weight(layer: number, head: number | string, t: number, s: number): number;
   axes: { query_title: string; key_title: string; languages: { query: string; key: string } };
 }
-/** A page of the site. `opening`: the sentence until the visitor types one. */
+/** A page of the site. `opening`: the sentence until the visitor types one. `fits`: whether a model can show it. */
 interface Page {
-  show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?: boolean;
+  show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?(app: App): boolean;
+  fits?(site: Site): boolean;
 }
 
 /** What a map shows. `t` is a query (row) and `s` a key (column), counted from 0. */
@@ -112,7 +119,7 @@ interface WalkableChart {
 
 /** The row of a map that the visitor chose. */
 interface ChosenRow {
-  kind: string; layer: number; head: number; query: number; queries: string[]; keys: string[]; translation: Translation;
+  kind: string; layer: number; head: number; query: number; queries: string[]; keys: string[]; translation: Result;
 }
 /** The recorded vectors and numbers of one query: (K), (S, K), (S, K), (S), (S), (K). */
 interface RowParts {

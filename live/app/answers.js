@@ -5,19 +5,28 @@ import { decodeBytes } from "../ui/numbers.js";
 import { fileOf } from "./held.js";
 
 /**
- * The files of a checkpoint, from the site or from the page.
+ * The files of a checkpoint, from the site, from the page or from the visitor.
  * @param {Site} listed @param {Watching} watching Of the weights.
  * @returns {Promise<CheckpointFiles>}
  */
-export async function filesOf({ name, files }, { report, signal }) {
-  const find = (part) => (files
-    ? fileOf(files[part], { signal, report: part === "weights" ? report : undefined })
-    : inlined(`${part}-${name}`));
-  const [weights, config, tokenizer] = await Promise.all(["weights", "config", "tokenizer"].map(find));
-  return {
-    texts: { "config.json": await config.text(), "tokenizer.json": await tokenizer.text() },
-    weights: { "model.safetensors": await weights.blob() },
-  };
+export async function filesOf({ name, files, held = [], own }, { report, signal }) {
+  if (own) return own;
+  /** @type {CheckpointFiles} */
+  const found = { texts: {}, weights: {} };
+  /** @type {Record<string, { bytes: number, total: number }>} */
+  const parts = {};
+  const sum = (of) => Object.values(parts).reduce((all, part) => all + part[of], 0);
+  await Promise.all((files ? Object.keys(files) : held).map(async (file) => {
+    const isWeights = file.endsWith(".safetensors");
+    const watching = { signal, report: isWeights ? (part) => {
+      parts[file] = part;
+      report?.({ bytes: sum("bytes"), total: sum("total") });
+    } : undefined };
+    const content = await (files ? fileOf(files[file], watching) : inlined(`${file}-${name}`));
+    if (isWeights) found.weights[file] = await content.blob();
+    else found.texts[file] = await content.text();
+  }));
+  return found;
 }
 
 /** The engine of the page. Where the script of the page is a file, a worker can run it too. @returns {Engine} */

@@ -4,6 +4,7 @@ import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../
 import { N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
+import { OwnModel, taskSentence } from "../pages/own_model.js";
 import { namesOfPage, PAGES } from "../pages/pages.js";
 import { announce, draw, el, find } from "../ui/dom.js";
 import { tooltips } from "../ui/page_events.js";
@@ -18,7 +19,7 @@ const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
 // language → its letters, as in model/inference/confidence.py
 const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]);
-const SENTENCE = /^(text|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
+const SENTENCE = /^(text|second|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
 const RECORDED = N_(
   "This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."
 );
@@ -60,11 +61,13 @@ export class App {
     this.redraw = () => { void this.show(); };
     this.since = 0; // when the latest drawing began
     this.session.onStep = (step) => this.drawStep(step);
+    this.own = this.isReport ? null : new OwnModel(this);
   }
 
   start() {
     this.follow();
     addEventListener("hashchange", () => this.follow());
+    this.own?.listen();
     tooltips();
   }
 
@@ -96,13 +99,13 @@ export class App {
     const before = this.choices, isNew = page !== this.page || Object.keys(choices).some((name) => SENTENCE.test(name));
     this.unknown = null;
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
-    if ("text" in choices || "checkpoint" in choices)
+    if ("text" in choices || "second" in choices || "checkpoint" in choices)
       for (const name of ["forced", "step", "query", "window_row", "window_column"])
         if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
     keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address);
     if (page !== this.page) this.leave(page);
-    if ("text" in choices) {
+    if ("text" in choices || "second" in choices) {
       this.session.cancel();
       this.draft = null;
     }
@@ -121,6 +124,19 @@ export class App {
     return report?.pages ?? Object.keys(SHARED.pages).filter((name) => name !== "lessons" || course);
   }
 
+  /**
+   * Whether a model can show a page. A report has only pages that fit.
+   * @param {string} page @param {Site} [site] The model, by default the chosen one.
+   */
+  fits(page, site = this.listed) {
+    return this.isReport || (PAGES[page].fits?.(site) ?? true);
+  }
+
+  /** Whether a page of this name asks for a text. @param {string} page */
+  asksForText(page) {
+    return (this.course?.hidden ?? PAGES[page]).asksForText?.(this) ?? true;
+  }
+
   /** Whether the page only shows recorded answers. */
   get isReport() {
     return Boolean(this.site.report);
@@ -137,10 +153,15 @@ export class App {
     return checkpoints.find(({ name }) => name === wanted) ?? checkpoints[0];
   }
 
-  /** Choose a checkpoint. A sentence stays where the model reads its language. @param {string} checkpoint */
-  choose(checkpoint) {
-    const isSame = this.listedAs(checkpoint).languages[0] === this.listed.languages[0];
-    this.change({ checkpoint, text: isSame ? this.choices.text ?? "" : "", layer: "", intervention: "" });
+  /**
+   * Choose a checkpoint. A sentence stays where the model does the same with texts of its language.
+   * @param {string} checkpoint @param {string} [page]
+   */
+  choose(checkpoint, page = this.page) {
+    const [now, next] = [this.listed, this.listedAs(checkpoint)];
+    const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
+    const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
+    this.change({ checkpoint, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
   }
 
   /**
@@ -149,7 +170,7 @@ export class App {
    * @param {string} page
    */
   linkTo(page) {
-    const text = PAGES[page].asksForText === false || this.isReport ? "" : this.textOf(page);
+    const text = !this.asksForText(page) || this.isReport ? "" : this.textOf(page);
     return writeAddress(page, { checkpoint: this.listed.name, text, ...this.choices });
   }
 
@@ -165,9 +186,19 @@ export class App {
     );
   }
 
-  /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
-  translate({ record } = {}) {
-    return this.session.translate(this.text, { forced: this.forced, record });
+  /** What the visitor asks the model for, without changes inside it. @returns {Asked} */
+  get asked() {
+    return { text: this.text, second: this.second, forced: this.forced };
+  }
+
+  /** What the model does for it. @param {{ record?: string[] }} [options] */
+  result(options) {
+    return this.session.result(this.asked, options);
+  }
+
+  /** The second text of a pair, for a model that reads pairs. */
+  get second() {
+    return this.listed.pairs ? firstOf(this.choices.second ?? "", LONGEST) : "";
   }
 
   /** The forced words that this model has. */
@@ -232,8 +263,26 @@ export class App {
     const report = () => { if (run === this.run) this.drawProgress(session.progress); };
     const opened = session.open(listed, report);
     report();
-    this.info = await this.ifCurrent(opened);
+    try {
+      this.info = await this.ifCurrent(opened);
+    } catch (error) {
+      if (!listed.own || run !== this.run) throw error;
+      this.leaveOwn(listed, error);
+      throw new OutOfDate();
+    }
     void offerOffline();
+  }
+
+  /**
+   * Forget a visitor's own model that could not be opened, or is not wanted.
+   * @param {Site} listed @param {any} [error]
+   */
+  leaveOwn(listed, error) {
+    const { checkpoints } = this.site;
+    checkpoints.splice(checkpoints.indexOf(listed), 1);
+    if (error) this.own?.refuse(error);
+    const choices = { checkpoint: checkpoints[0].name, text: "", second: "" };
+    this.change(choices, { page: "checkpoints", how: "replaceState" });
   }
 
   /** The place of the page, empty at first. @returns {Element} */
@@ -247,13 +296,14 @@ export class App {
       el("progress", {
         "aria-label": say("Opening the checkpoint"), ...(total && { max: total, value: Math.min(bytes, total) }),
       }),
+      ...(this.listed.own ? [button(say("Cancel"), () => this.leaveOwn(this.listed))] : []),
     ])]);
   }
 
   drawFrame() {
     drawMenu(this);
     const { title, instruction } = namesOfPage(this.page);
-    const withText = (this.course?.hidden ?? PAGES[this.page]).asksForText !== false;
+    const withText = this.asksForText(this.page);
     document.title = `${title} · Headlight`;
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [
@@ -287,23 +337,37 @@ export class App {
     ] : []);
   }
 
+  /** What to type, which depends on the task of the model. */
+  get label() {
+    const { task, mask, languages: [language] } = this.listed;
+    if (task === "continuation") return say("Type the beginning of a text and press Enter");
+    if (task === "filling") return say("Type a text with {mask} in place of a word, and press Enter", { mask });
+    return language && task === "translation"
+      ? say("Type a sentence in {language} and press Enter", { language: languageName(language, this.language) })
+      : say("Type a text and press Enter");
+  }
+
   textField() {
-    const { listed } = this, name = languageName(listed.languages[0], this.language);
+    const { listed } = this, lang = listed.languages[0] || false;
     const take = ({ target }) => {
       const text = target.value.trim(), sentence = say("Type a sentence above, or choose an example.");
       if (text) return this.change({ text });
       draw(find(this.main, ".empty"), [note(sentence)]);
       announce(sentence);
     };
-    return el("div", { class: "ask" }, [
+    return el("div", { class: `ask${listed.pairs ? " pair" : ""}` }, [
       el("label", { class: "control" }, [
-        el("span", { class: "label" }, say("Type a sentence in {language} and press Enter", { language: name })),
-        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
-          lang: listed.languages[0],
+        el("span", { class: "label" }, this.label),
+        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
           value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
       ]),
+      ...(listed.pairs ? [el("label", { class: "control" }, [
+        el("span", { class: "label" }, say("Second text (optional)")),
+        el("input", { name: "second", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
+          value: this.second, onchange: ({ target }) => this.change({ second: target.value.trim() }) }),
+      ])] : []),
       list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map(twice)], NO_EXAMPLE,
-        (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
+        (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang }),
     ]);
   }
 
@@ -312,7 +376,7 @@ export class App {
    * @param {string | boolean} withText
    */
   shownTexts(withText) {
-    const second = this.site.report?.second;
+    const second = this.site.report?.second ?? this.second;
     return second ? [`A: ${this.text}`, `B: ${second}`] : [withText || this.isReport ? this.text : ""];
   }
 
@@ -322,7 +386,7 @@ export class App {
    * @param {boolean} withText
    */
   frameNotes(withText) {
-    const changes = this.isReport ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const changes = this.listed.family !== "headlight" ? [] : cleaningChanges(this.text).map((change) => say(change));
     const broken = this.info?.notFinite ?? [];
     return [
       linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : "",
@@ -348,14 +412,14 @@ export class App {
     const link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
     const facts = [
       [say("Checkpoint"), this.listed.name], [say("Sentence"), this.text],
-      ...(report?.second ? [[say("Second text"), report.second]] : []),
+      ...(report?.second || this.second ? [[say("Second text"), report?.second ?? this.second]] : []),
       ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])
     ];
     mount(this.main, "save", savePictures, { facts });
     document.documentElement.dataset.ready = String(this.run);
   }
 
-  /** What limits a translation, as described paragraphs. @param {Translation} translation */
+  /** What limits a translation, as described paragraphs. @param {Result} translation */
   notesOf({ dropped, finished, read, maps }) {
     const notes = [], { report } = this.site;
     if (report) notes.push(...(report.note ? [note(report.note)] : []));
@@ -372,7 +436,7 @@ export class App {
     const positions = this.info.config.max_length;
     if (Object.values(maps).some(({ data }) => data.some((weight) => !Number.isFinite(weight))))
       notes.push(note(say("Some weights are not a number.")));
-    if (dropped && positions) notes.push(note(report?.second
+    if (dropped && positions) notes.push(note(report?.second || this.second
       ? say(
         "This model has {positions} positions. {dropped} tokens at the end of the longer text, or of both texts, "
         + "were left out.",
@@ -380,7 +444,7 @@ export class App {
       )
       : say("This model has {positions} positions. The last {n} tokens of the text were left out.",
         { positions, n: dropped })));
-    if (!finished)
+    if (!finished && this.listed.task !== "continuation")
       notes.push(note(say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
   }
@@ -442,16 +506,20 @@ function drawMenu(app) {
     },
   }, namesOfPage(name).title);
   const { checkpoints } = app.site;
-  const [source, target] = app.listed.languages.map((code) => languageName(code, app.language));
+  const [source, target] = app.listed.languages.map((code) => code && languageName(code, app.language));
   menu.setAttribute("aria-label", say("Pages"));
   draw(menu, [
-    el("div", { class: "pages" }, app.pages.map(link)),
+    el("div", { class: "pages" }, app.pages.filter((name) => app.fits(name)).map(link)),
     el("div", { class: "settings" }, [
       list(
         say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name,
         (checkpoint) => app.choose(checkpoint),
       ),
-      el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
+      el("p", { class: "quiet" }, source && target && source !== target
+        ? `${source} → ${target}` : app.isReport ? source : taskSentence(app.listed.task)),
+      ...(app.own ? [
+        button(say("Open your own model"), () => app.change({ lesson: "" }, { page: "checkpoints" })),
+      ] : []),
       list(
         say("Language"), Object.keys(app.site.words).map((code) => [code, languageName(code, code)]), app.language,
         app.set("lang"),
@@ -466,6 +534,7 @@ function aboutOf(app) {
   return [
     ...(app.isReport ? [] : [el("details", { class: "quiet screen" }, [
       el("summary", {}, say("Links and the app")),
+      button(say("Copy the link"), copyLink),
       el("p", {}, say(
         "The address of this page keeps your choices. To see the same in the Headlight app, write what follows # "
         + "behind the address of the app. A link of the app opens here in the same way."
@@ -475,6 +544,16 @@ function aboutOf(app) {
       "The model runs in this browser. What you type stays on this device."
     )),
   ];
+}
+
+/** Copy the link to what the page shows. */
+async function copyLink() {
+  try {
+    await navigator.clipboard.writeText(location.href.startsWith("file:") ? location.hash : location.href);
+    announce(say("The link was copied."));
+  } catch {
+    announce(say("The browser did not allow it. Copy the address of the page."));
+  }
 }
 
 /**

@@ -2,10 +2,10 @@
 // computed.
 import { EngineError } from "../engine/errors.js";
 import { decodeBytes, decodeFloats } from "../ui/numbers.js";
-import { noChanges, writeChanges, writeForced } from "./link.js";
+import { writeForced } from "./link.js";
 
-/** A translation of the report, with its numbers as arrays. @param {any} run @returns {any} */
-function translationOf({ start, maps, masks, ...others }) {
+/** A result of the report, with its numbers as arrays. @param {any} run @returns {any} */
+function resultOf({ start, maps, masks, ...others }) {
   const tensors = (all, decode) => Object.fromEntries(Object.entries(all).map(
     ([kind, { data, shape }]) => [kind, { data: decode(data), shape }]
   ));
@@ -30,11 +30,11 @@ export function startAnswers() {
   const { info, runs } = JSON.parse(document.getElementById("recorded")?.textContent ?? "null", revived);
   return {
     open: async () => info,
-    translate: async (_text, { forced = new Map(), changes, record = [] } = {}) => {
-      const run = runs[`${writeForced(forced)} ${writeChanges({ ...noChanges(), ...changes })}`];
-      return run && !record.length ? translationOf(run) : refuse();
+    result: async ({ forced, changes }, { record = [] } = {}) => {
+      const found = runs[`${writeForced(new Map(forced))} ${changes ?? ""}`];
+      return found && !record.length ? resultOf(found) : refuse();
     },
-    silenceEachHead: refuse, read: refuse,
+    stop() {}, describe: refuse, silenceEachHead: refuse, read: refuse,
   };
 }
 

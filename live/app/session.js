@@ -1,7 +1,7 @@
 // The open checkpoint, and what it has computed. A result that was asked for before is there at once.
-import { N_, require } from "../engine/errors.js";
+import { noChanges, readChanges, within, writeChanges } from "../engine/changes.js";
+import { EngineError, N_, require } from "../engine/errors.js";
 import { filesOf, startAnswers } from "./answers.js";
-import { noChanges, readChanges, within, writeChanges } from "./link.js";
 
 const KEPT = 24; // results
 const CANCELLED = N_("The work was cancelled.");
@@ -64,13 +64,47 @@ export class Session {
         this.report?.();
       } });
       require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
-      const info = await this.engine.open(files);
+      const info = await this.engine.open(files, { signal, report: (progress) => {
+        this.progress = progress;
+        this.report?.();
+      } });
       if (!signal.aborted) this.info = info;
       return info;
     } catch (error) {
       if (!signal.aborted) this.opened = null;
       throw error;
     }
+  }
+
+  /**
+   * What files of a model are. If the engine needs too long for that, it ends and another one takes its place.
+   * @param {CheckpointFiles} files @param {number} patience Milliseconds.
+   * @returns {Promise<Found>}
+   */
+  async described(files, patience) {
+    let timer = 0;
+    const late = new Promise((_, reject) => {
+      timer = window.setTimeout(() => reject(new EngineError("too-slow", N_(
+        "These files take too long to read, so they were left out."
+      ))), patience);
+    });
+    const { engine } = this;
+    try {
+      return await Promise.race([engine.describe(files), late]);
+    } catch (error) {
+      if (/** @type {any} */ (error).code === "too-slow" && engine === this.engine) this.restart();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Begin with another engine, which has no checkpoint yet. */
+  restart() {
+    this.engine.stop();
+    this.engine = startAnswers();
+    [this.name, this.info, this.opened] = ["", null, null];
+    this.results.clear();
   }
 
   /**
@@ -91,18 +125,18 @@ export class Session {
   }
 
   /**
-   * @param {string} text
-   * @param {{ forced?: Map<number, number>, changes?: Changes, record?: string[], quiet?:
-   *   boolean }} [request] `quiet`: do not show the tokens while they are written.
-   * @returns {Translation | Promise<Translation>}
+   * What the model does for a run.
+   * @param {Asked} asked
+   * @param {{ record?: string[], quiet?: boolean }} [options] Patterns of hook points to record; `quiet`: do not show
+   *   the tokens while they are written.
+   * @returns {Result | Promise<Result>}
    */
-  translate(text, { forced = new Map(), changes = noChanges(), record = [], quiet = false } = {}) {
-    const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
-    const { signal } = this.running;
-    return this.kept(name, () => this.engine.translate(
-      text, { forced, changes, record },
-      { signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); } }
-    ));
+  result({ text, second = "", forced = new Map(), changes = noChanges() }, { record = [], quiet = false } = {}) {
+    /** @type {Run} */
+    const run = { text, second, forced: [...forced], changes: writeChanges(changes) }, { signal } = this.running;
+    return this.kept(JSON.stringify([run, record]), () => this.engine.result(run, { record }, {
+      signal, report: (step) => { if (!quiet && !signal.aborted) this.onStep(step); },
+    }));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

@@ -3,12 +3,12 @@ import { SHARED } from "../app/shared.js";
 import { el } from "../ui/dom.js";
 import { percent, say, shortened } from "../ui/words.js";
 
-/** The tokens that a model reads at first, and those that it writes after them. @param {Translation} translation */
-export function tokenRows({ source, read, written, given = 0 }) {
+/** The tokens that a model reads at first, and those that it writes after them. @param {Result} translation */
+export function tokenRows({ source, read, written, prompt_length: given = 0 }) {
   return { reads: source.length ? source : read.slice(0, given + 1), writes: written.slice(given) };
 }
 
-/** @param {Translation} translation @returns {Described} */
+/** @param {Result} translation @returns {Described} */
 export function rowsOfChips(translation) {
   const { reads, writes } = tokenRows(translation), [source, target] = translation.languages;
   const lined = Math.max(reads.length, writes.length) <= SHARED.limits.chips;
@@ -61,7 +61,7 @@ function chip({ text, word, unknown, probability, candidates }, i, lang) {
   ]);
 }
 
-/** The text that the model wrote. @param {Translation} translation @param {string} [more] Classes. */
+/** The text that the model wrote. @param {Result} translation @param {string} [more] Classes. */
 export function writtenText({ text, languages }, more = "") {
   const attributes = { class: `written ${more}`.trim(), lang: languages[1] || false };
   return el("p", attributes, text || say("(the model wrote nothing)"));

@@ -188,7 +188,7 @@ export class Course {
     const { opened, progress, revealed } = this;
     const waits = opened && this.isHere && opened.step.answer.form !== "action" && !progress[opened.link]
       && !revealed.has(opened.link);
-    return waits ? { asksForText: false, show: drawHidden } : null;
+    return waits ? { asksForText: () => false, show: drawHidden } : null;
   }
 
   /** The strip above the page; null without a lesson. */

@@ -1,10 +1,10 @@
 // What a run shows, by the names that the checks of lessons use: those of viz_app/course/quantities.py. Layers, heads,
 // rows and places count from 0.
-import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../app/link.js";
 import { chosenHead } from "../controls/heads.js";
+import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../engine/changes.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { asForced, everyHead, logProbability, measuredEffects } from "../pages/heads.js";
-import { chosenRow, derive, partsOf, ROW_STAGES } from "../pages/inside.js";
+import { chosenRow, derive, rowPartsOf, ROW_STAGES } from "../pages/inside.js";
 import { kindsOf, maskOf } from "../pictures/maps.js";
 import { batchFields, chosenSentence, padded } from "../pages/masks.js";
 import { positionTable, wavelengths } from "../pages/positions.js";
@@ -44,12 +44,12 @@ const without = (ablated) => ({ ...noChanges(), ablated });
 
 /** @param {Situation} situation @param {string} text @param {Changes} changes */
 async function textWith(situation, text, changes) {
-  return (await situation.translate(text, { changes })).text;
+  return (await situation.result({ text, changes })).text;
 }
 
 /**
  * The largest weight of each row of a head. The first query of a decoder has only one key, so it does not count.
- * @param {Translation} translation
+ * @param {Result} translation
  * @param {Head} head
  */
 function largestWeights({ maps }, { kind, layer, head }) {
@@ -87,8 +87,8 @@ function rankCorrelation(first, second) {
 /** The row that the page shows, with its recorded vectors. @param {Situation} situation */
 async function partsOfRow(situation) {
   const row = await chosenRow(situation, (record) =>
-    situation.translate(situation.text, { forced: situation.forced, record }));
-  return { ...row, parts: partsOf(row.translation.recorded, row) };
+    situation.result({ text: situation.text, forced: situation.forced }, record));
+  return { ...row, parts: rowPartsOf(row.translation.recorded, row) };
 }
 
 /**
@@ -116,12 +116,28 @@ async function valueNorms({ session, info }, { kind, layer, head, keys, translat
   return keys.map((_, i) => Math.hypot(...added(i)));
 }
 
+/**
+ * What a query looks at, and the head that looks most at the token before.
+ * @param {string} name @param {Tensor} maps @param {number} query @param {Token} token
+ */
+function seen(name, maps, query, token) {
+  const [layers, heads, , keys] = maps.shape;
+  const all = Array.from({ length: layers * heads }, (_, i) => mapRows(maps, Math.floor(i / heads), i % heads));
+  const looked = Array.from({ length: keys }, (_, key) => all.some((rows) => rows[query][key] > 0));
+  const back = all.map((rows) => averageOf(rows.slice(1).map((row, t) => row[t]))), most = Math.max(...back);
+  const place = back.indexOf(most), [{ text, probability }] = token.candidates ?? [];
+  return Object.fromEntries(Object.entries({
+    word: text, sure: probability, keys: looked.filter(Boolean).length, later: looked.slice(query + 1).some(Boolean),
+    layer: Math.floor(place / heads) + 1, head: (place % heads) + 1, back: most,
+  }).map(([part, value]) => [`${name}_${part}`, value]));
+}
+
 const entropyOfWeights = (weights) => -sumOf(weights.map((weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
 
 /** The translations of the sentences of the batch. @param {Situation} situation */
 async function batchOf(situation) {
   const all = [];
-  for (const [, text] of batchFields(situation)) if (text.trim()) all.push(await situation.translate(text));
+  for (const [, text] of batchFields(situation)) if (text.trim()) all.push(await situation.result({ text }));
   return { all, row: chosenSentence(situation.choices.sentence ?? "1", all.length) };
 }
 
@@ -178,7 +194,7 @@ export const QUANTITIES = {
       found.push(await session.kept(JSON.stringify(["texts", texts, writeChanges(changes)]), async () => {
         const all = [];
         for (const text of texts) {
-          all.push((await session.engine.translate(text, { changes }, { signal })).text);
+          all.push((await session.engine.result({ text, changes: writeChanges(changes) }, {}, { signal })).text);
           report(before * texts.length + all.length, 2 * texts.length);
         }
         return all;
@@ -217,7 +233,7 @@ export const QUANTITIES = {
     for (let layer = 0; layer < situation.info.heads.cross[0]; layer++) {
       const changes = without(allOfKind(situation, "cross").filter((head) => head.layer === layer));
       drops.push(logProbability(usual)
-        - logProbability(await situation.translate(situation.text, { forced, changes })));
+        - logProbability(await situation.result({ text: situation.text, forced, changes })));
     }
     return drops;
   },
@@ -274,9 +290,9 @@ export const QUANTITIES = {
   /** The mean entropy of all rows of all heads: as the model computes them, and without the division. */
   async entropies(situation) {
     const { info, text, forced } = situation, record = ROW_STAGES.map((stage) => `*.${stage}`);
-    const translation = await situation.translate(text, { forced, record });
+    const translation = await situation.result({ text, forced }, record);
     const rows = everyHead(info.heads).flatMap((head) =>
-      translation[KINDS[head.kind].queries].map((_token, query) => partsOf(translation.recorded, { ...head, query })));
+      translation[KINDS[head.kind].queries].map((_, query) => rowPartsOf(translation.recorded, { ...head, query })));
     return [true, false].map((scaled) => averageOf(rows.map((parts) =>
       entropyOfWeights(derive(parts, { scaled }).shares))));
   },
@@ -288,6 +304,19 @@ export const QUANTITIES = {
     const row = (at) => data.subarray(at * width, (at + 1) * width), own = row(place);
     return Array.from({ length: positions }, (_, at) =>
       product(own, row(at)) / Math.hypot(...own) / Math.hypot(...row(at)));
+  },
+
+  /** What BERT looks at to fill the first gap, and GPT to continue the text before it; null where one cannot. */
+  async seen_by_both(situation) {
+    const { text } = situation, before = text.split("[MASK]")[0].trim();
+    const read = await situation.resultOf("tiny-bert-en", { text });
+    const gap = read.source.findIndex(({ candidates }) => candidates);
+    if (gap < 0 || !before) return null;
+    const run = await situation.resultOf("tiny-gpt-en", { text: before }), first = run.prompt_length ?? 0;
+    return {
+      ...seen("bert", read.maps.encoder, gap, read.source[gap]),
+      ...seen("gpt", run.maps.decoder, first, run.written[first]),
+    };
   },
 
   // Masks, and the steps of the decoder.

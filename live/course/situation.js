@@ -1,8 +1,11 @@
 // What a page shows for the visitor: the open checkpoint, the text, and all that the visitor changed. The checks of a
 // lesson see no more than this. The names are those of viz_app/course/situation.py.
 import { evaluate } from "./expressions.js";
+import { Session } from "../app/session.js";
 import { QUANTITIES } from "./quantities.js";
 
+/** @type {Map<string, Session>} Name of a checkpoint that is not open → its session. */
+const otherSessions = new Map();
 
 export class Situation {
   /**
@@ -19,26 +22,37 @@ export class Situation {
     this.changes = app.session.changes(app.choices.intervention);
     this.info = /** @type {Info} */ (app.info);
     this.listed = app.listed;
+    this.app = app;
   }
 
   /** The translation with the forced words and the visitor's changes. */
   translation() {
-    return this.translate(this.text, { forced: this.forced, changes: this.changes });
+    return this.result({ text: this.text, forced: this.forced, changes: this.changes });
   }
 
   /** The translation of the same text without any change. */
   usual() {
-    return this.translate(this.text);
+    return this.result({ text: this.text });
   }
 
   /**
-   * A translation by the open checkpoint. It is computed once and kept.
-   * @param {string} text
-   * @param {{ changes?: Changes, forced?: Map<number, number>, record?: string[] }} [request]
-   * @returns {Promise<Translation>}
+   * What a checkpoint of the site does for a run. One that is not open gets an engine of its own.
+   * @param {string} name @param {Asked} asked @returns {Promise<Result>}
    */
-  async translate(text, request) {
-    return this.session.translate(text, { ...request, quiet: true });
+  async resultOf(name, asked) {
+    if (name === this.listed.name) return this.result(asked);
+    const session = otherSessions.get(name) ?? new Session();
+    otherSessions.set(name, session);
+    await session.open(this.app.listedAs(name), () => {});
+    return session.result(asked, { quiet: true });
+  }
+
+  /**
+   * What the open checkpoint does for a run. It is computed once and kept.
+   * @param {Asked} asked @param {string[]} [record] @returns {Promise<Result>}
+   */
+  async result(asked, record) {
+    return this.session.result(asked, { record, quiet: true });
   }
 }
 

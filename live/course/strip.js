@@ -2,7 +2,7 @@
 import { el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 import { button, list } from "../controls/controls.js";
-import { namesOfPage, PAGES } from "../pages/pages.js";
+import { namesOfPage } from "../pages/pages.js";
 import { answerControl, NOTHING } from "./answer_controls.js";
 import { linkOf } from "./catalogue.js";
 import { rich } from "./rich.js";
@@ -110,7 +110,7 @@ function invitation({ opened, app }, right) {
   const { lesson, step } = /** @type {Opened} */ (opened), changed = app.text !== (step.choices.text ?? app.text);
   if (changed && !step.any_sentence && !step.offers.length)
     return say("This step is about its own sentence. Reset this step to see it.");
-  const invites = right && !changed && step.any_sentence && lesson.number && PAGES[app.page].asksForText !== false;
+  const invites = right && !changed && step.any_sentence && lesson.number && app.asksForText(app.page);
   return invites ? say("Try it with your own sentence: type it in the field below.") : "";
 }
 

@@ -5,8 +5,6 @@ import { describeForeign, layoutOf } from "./foreign/architecture.js";
 import { ForeignWeights } from "./foreign/blocks.js";
 import { settingsOf } from "./foreign/sizes.js";
 import { makeModel } from "./network/translators.js";
-import { Weights } from "./safetensors.js";
-import { BytePairTokenizer } from "./text/byte_pair.js";
 import { BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -49,39 +47,6 @@ export function describe(texts) {
     family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
     specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },
   };
-}
-
-/**
- * Find out what a checkpoint is, from its files. The numbers of its model come with `checkpoint.weights.read()`.
- * @param {CheckpointFiles} files @returns {Promise<Checkpoint | ClassifierCheckpoint>}
- */
-export async function openCheckpoint({ texts, weights: blobs }) {
-  const description = describe(texts), { task, config, languages, figures } = description;
-  const { tokenizer: { kind } } = readConfig(texts["config.json"]);
-  require(kind === "bpe", "tokenizer-unsupported", N_(
-    "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
-    + "with subwords."
-  ));
-  const tokenizer = new BytePairTokenizer(texts["tokenizer.json"]);
-  for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
-    require(
-      config[name] === tokenizer.size, "config-damaged",
-      N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."),
-      { found: tokenizer.size, name, size: config[name] },
-    );
-  const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
-  const model = modelOf(description, weights), { notFinite } = weights;
-  return /** @type {any} */ ({ task, config, model, tokenizer, figures, notFinite, weights, languages });
-}
-
-/**
- * Open a checkpoint, and read its numbers.
- * @param {CheckpointFiles} files @param {(progress: { bytes: number, total: number }) => void} [report]
- */
-export async function readCheckpoint(files, report) {
-  const checkpoint = await openCheckpoint(files);
-  await checkpoint.weights.read(report);
-  return checkpoint;
 }
 
 /**

@@ -1,17 +1,19 @@
 // The engine as pages use it: in the page itself, or with the same methods in a Web Worker, so that the page stays
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
-import { readCheckpoint } from "./checkpoint.js";
 import { EngineError, N_, require } from "./errors.js";
-import { readingOf, translating } from "./inference/translate.js";
+import { running } from "./inference/run.js";
+import { readingOf } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
+import { openCheckpoint, readCheckpoint } from "./opening.js";
+import { sizeOf } from "./tensor.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
-const METHODS = { open: 1, translate: 2, silenceEachHead: 2, read: 3 };
+const METHODS = { open: 1, describe: 1, result: 2, silenceEachHead: 2, read: 3 };
 
-let writing = 0; // translations that go on
+let writing = 0; // runs that go on
 
 /** Let the page, or the messages of a worker, have their turn. */
 function turn() {
@@ -38,9 +40,21 @@ async function inTurns(work, { report, signal }, waits) {
   }
 }
 
+/** What a page knows of a checkpoint. @param {AnyCheckpoint} checkpoint @returns {Info} */
+function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials }) {
+  /** @type {Record<string, [number, number]>} */
+  const heads = Object.fromEntries(Object.keys(KINDS).map(
+    (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
+  ));
+  return {
+    family, task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
+    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask),
+  };
+}
+
 /** @implements {Engine} */
 export class LocalEngine {
-  /** @type {Checkpoint | ClassifierCheckpoint | null} */
+  /** @type {AnyCheckpoint | null} */
   checkpoint = null;
   opening = 0; // calls of `open`
 
@@ -57,34 +71,39 @@ export class LocalEngine {
     });
     check();
     this.checkpoint = checkpoint;
-    const { task, config, languages, figures, notFinite } = this.checkpoint;
-    /** @type {Record<string, [number, number]>} */
-    const heads = Object.fromEntries(Object.keys(KINDS).map(
-      (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
-    ));
-    return { task, config, languages, figures, heads, notFinite };
+    return infoOf(checkpoint);
   }
 
-  /** The open checkpoint, if it translates. @returns {any} */
-  opened() {
+  stop() {}
+
+  /** What a checkpoint is, from its texts and the headers of its weights. @param {CheckpointFiles} files */
+  async describe(files) {
+    const checkpoint = await openCheckpoint(files), { entries, bytes } = checkpoint.weights;
+    const used = [...entries.values()].filter(({ places }) => places.length);
+    return { ...infoOf(checkpoint), parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0), bytes };
+  }
+
+  /** The open checkpoint. @param {Task} [wanted] Its task, if only one will do. @returns {AnyCheckpoint} */
+  opened(wanted) {
     require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
-    const { task } = this.checkpoint, wanted = "translation";
+    const { task } = this.checkpoint;
     require(
-      task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task, wanted }
+      !wanted || task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."),
+      { task, wanted },
     );
     return this.checkpoint;
   }
 
-  /** @param {string} text @param {EngineRequest} [request] @param {Watching} [watching] */
-  async translate(text, { changes = {}, ...options } = {}, watching = {}) {
-    const work = translating(this.opened(), text, { ...options, edits: editsOf(changes) });
+  /** @param {Run} run @param {Recorded} [recorded] @param {Watching} [watching] */
+  async result(run, { record } = {}, watching = {}) {
+    const work = running(this.opened(), run, record);
     writing++;
     return inTurns(work, watching).finally(() => writing--);
   }
 
-  /** Translations come first. @param {ReadTokens} translation @param {number} [first] @param {Watching} [watching] */
-  async silenceEachHead(translation, first = 0, watching = {}) {
-    return inTurns(silencingEachHead(this.opened(), translation, first), watching, () => writing);
+  /** Runs come first. @param {Result} result @param {number} [first] @param {Watching} [watching] */
+  async silenceEachHead(result, first = 0, watching = {}) {
+    return inTurns(silencingEachHead(this.opened(), result, first), watching, () => writing);
   }
 
   /**
@@ -92,7 +111,7 @@ export class LocalEngine {
    * @param {EngineRequest} [request]
    */
   async read(source, target, { changes = {}, record } = {}) {
-    return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
+    return readingOf(this.opened("translation"), source, target, { edits: editsOf(changes), record });
   }
 }
 
@@ -130,6 +149,12 @@ export class WorkerEngine {
     if (report !== undefined) return call?.report?.(report);
     this.waiting.delete(id);
     return error ? call?.reject(new EngineError(error.code, error.template, error.values)) : call?.resolve(result);
+  }
+
+  /** End all work. */
+  stop() {
+    this.worker.terminate();
+    this.fail("cancelled", N_("The work was cancelled."));
   }
 
   fail(code, template) {

@@ -49,14 +49,14 @@ export function requireSize(bytes) {
 }
 
 /** Fail where a file is not what it must be. @param {unknown} condition @returns {asserts condition} */
-function requireWhole(condition) {
+function requireIntact(condition) {
   require(condition, "weights-damaged", N_(
     "The weights are damaged or not a safetensors file. Copy model.safetensors again."
   ));
 }
 
 /** The bytes of a file from `from` to `to`. @param {Blob} blob */
-async function bytesOf(blob, from, to) {
+async function sliceBytes(blob, from, to) {
   const buffer = await blob.slice(from, to).arrayBuffer().catch(() => null);
   require(buffer?.byteLength === to - from, "weights-unreadable", N_(
     "The weights could not be read. Their files may have changed. Choose them again."
@@ -69,7 +69,7 @@ function parsed(text) {
   try {
     return JSON.parse(typeof text === "string" ? text : new TextDecoder().decode(text));
   } catch {
-    return requireWhole(false);
+    return requireIntact(false);
   }
 }
 
@@ -77,27 +77,27 @@ const isSize = (value) => Number.isSafeInteger(value) && value >= 0;
 
 /** The tensors of one file. They must fill it without gaps, and without bytes that belong to two. @param {Blob} blob */
 async function entriesOf(blob) {
-  requireWhole(blob.size >= 8);
-  const length = Number(new DataView(await bytesOf(blob, 0, 8)).getBigUint64(0, true)), start = 8 + length;
-  requireWhole(length <= MAX_HEADER && start <= blob.size);
-  const header = parsed(await bytesOf(blob, 8, start));
+  requireIntact(blob.size >= 8);
+  const length = Number(new DataView(await sliceBytes(blob, 0, 8)).getBigUint64(0, true)), start = 8 + length;
+  requireIntact(length <= MAX_HEADER && start <= blob.size);
+  const header = parsed(await sliceBytes(blob, 8, start));
   /** @type {[string, Entry][]} */
   const entries = Object.entries(header ?? {}).filter(([name]) => name !== "__metadata__").map(([name, value]) => {
     const { dtype, shape, data_offsets: offsets } = value ?? {};
     const areSizes = [shape, offsets].every((list) => Array.isArray(list) && list.every(isSize));
-    requireWhole(areSizes && offsets.length === 2 && typeof dtype === "string");
+    requireIntact(areSizes && offsets.length === 2 && typeof dtype === "string");
     return [name, { blob, from: start + offsets[0], to: start + offsets[1], dtype, shape, places: [] }];
   });
   entries.sort(([, a], [, b]) => a.from - b.from || a.to - b.to);
   const end = entries.reduce((at, [, { from, to }]) => (from === at && to >= from ? to : Number.NaN), start);
-  requireWhole(entries.length && end === blob.size);
+  requireIntact(entries.length && end === blob.size);
   return { length, entries };
 }
 
 /** The files that hold the weights: those that the index names, if there is one. @returns {Blob[]} */
 function filesOf(blobs, index) {
   const map = index === undefined ? null : parsed(index)?.weight_map;
-  requireWhole(map !== undefined && typeof map === "object");
+  requireIntact(map !== undefined && typeof map === "object");
   return [...new Set(map ? Object.values(map) : Object.keys(blobs))].map((name) => {
     require(
       typeof name === "string" && Object.hasOwn(blobs, name), "weights-file-missing",
@@ -141,9 +141,9 @@ export class Weights {
     for (const file of files) {
       const found = await entriesOf(file);
       headers += found.length;
-      requireWhole(headers <= MAX_HEADER);
+      requireIntact(headers <= MAX_HEADER);
       for (const [name, entry] of found.entries) {
-        requireWhole(!entries.has(name));
+        requireIntact(!entries.has(name));
         entries.set(name, entry);
       }
     }
@@ -177,7 +177,7 @@ export class Weights {
       bytes, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
       { name, type: entry.dtype },
     );
-    requireWhole(entry.to - entry.from === sizeOf(shape) * bytes);
+    requireIntact(entry.to - entry.from === sizeOf(shape) * bytes);
     return entry;
   }
 
@@ -263,7 +263,7 @@ export class Weights {
         if (file !== blob || end > start + slice.byteLength) {
           report?.({ bytes, total });
           [file, start] = [blob, at];
-          slice = await bytesOf(blob, at, Math.max(end, Math.min(at + SLICE, blob.size)));
+          slice = await sliceBytes(blob, at, Math.max(end, Math.min(at + SLICE, blob.size)));
         }
         broken += fill(entry, (at - from) / row, slice.slice(at - start, end - start), tables.get(entry.dtype) ?? null);
         bytes += end - at;

@@ -104,16 +104,46 @@ interface Model {
   logits(states: Tensor, trace: Visitor): Tensor;
 }
 
-type Tokenizer = import("./text/byte_pair.js").BytePairTokenizer;
+interface Tokenizer {
+  size: number;
+  encode(text: string): number[]; // without special tokens
+  decode(ids: number[]): string; // without special tokens
+  shown(id: number): string; // a token as shown on the screen
+  words(ids: number[]): number[]; // for each id the word that it belongs to, counted from 0
+}
+/** A token that is taken out of a text before it is cut, with the settings of tokenizer.json. */
+interface AddedToken {
+  content: string; id: number; special: boolean; normalized: boolean; single_word: boolean; lstrip: boolean; rstrip: boolean;
+}
+/** A text of a template, "A" or "B", or "" for its special tokens; the number of its segment. */
+interface TemplatePiece { part: string; ids: number[]; segment: number }
+interface Templates { single: TemplatePiece[]; pair: TemplatePiece[] }
+/** The ids of a text or of a pair with special tokens; the part and the segment of each. */
+interface Framed { ids: number[]; parts: string[]; segments: number[] }
+/**
+ * The ids of special tokens; null where a tokenizer has none. `before` and `after` stand around one text in its template,
+ * `separator` between two, if the rest of both templates is equal. `marks` are all special tokens.
+ */
+interface SpecialIds {
+  start: number | null; end: number | null; padding: number | null; unknown: number | null; mask: number | null;
+  before: number[]; after: number[]; separator: number[]; marks: Set<number>;
+}
 /** Files by their names, such as "config.json" and "model.safetensors". */
 interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
-interface AnyCheckpoint<Task, Model> {
-  task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; languages: [string, string]; figures: Record<string, number>;
-  notFinite: string[]; // the tensors with numbers that are not finite
-  weights: Weights;
+/**
+ * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
+ * no text. `written`: of the target, if it has its own vocabulary.
+ */
+interface AllSpecials extends Specials {
+  before?: number[]; separator?: number[]; after?: number[]; unknown?: number | null; mask?: number | null;
+  marks: number[]; written?: { unknown?: number | null; marks: number[] };
 }
-type Checkpoint = AnyCheckpoint<"translation", Translator>;
-type ClassifierCheckpoint = AnyCheckpoint<"classification", Model>;
+/** `target` is the tokenizer of what is written. */
+interface AnyCheckpoint {
+  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; target: Tokenizer;
+  specials: AllSpecials; languages: [string, string]; figures: Record<string, number>; weights: Weights;
+  readonly notFinite: string[]; // the tensors with numbers that are not finite
+}
 
 type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
 /** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */
@@ -126,12 +156,19 @@ interface Step { distributions: Float32Array[]; passes: number[]; token?: number
 /** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
 interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
 type Search = Generator<Step, Hypothesis>;
-/** Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit. */
-interface SearchOptions { forced?: Map<number, number>; limit?: number; trace?: Visitor }
+/**
+ * Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit; how
+ * many of the first forced tokens are a prompt.
+ */
+interface SearchOptions {
+  specials?: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
+}
 /** `topK` 0 and `topP` 1 keep all tokens. */
 interface SamplingFilter { temperature?: number; topK?: number; topP?: number }
-interface SearchConfig extends SamplingFilter {
-  method?: "greedy" | "beam" | "sample"; beamSize?: number; lengthPenalty?: number; seed?: number;
+/** The names are those of model/config/search.py. */
+interface SearchConfig {
+  method?: "greedy" | "beam" | "sample"; beam_size?: number; length_penalty?: number; seed?: number;
+  temperature?: number; top_k?: number; top_p?: number;
   random?: () => number; // numbers from 0 to 1 in the place of those of the seed; only inside the page
 }
 
@@ -148,35 +185,50 @@ interface Candidate { text: string; probability: number; id: number }
 /** A token as shown on the screen. `word` is -1 for a special token. Written tokens have all properties, `unknown` only where true. */
 interface Token { text: string; id: number; word: number; part?: string; unknown?: boolean; probability?: number; candidates?: Candidate[]; entropy?: number }
 /**
- * At position t the decoder reads `read[t]` and writes `written[t]`. Each map is (L, H, queries, keys). The rest is only in
- * the recorded answers of other models: the part of a pair that a token belongs to, "A" or "B"; masks that are not the usual ones, (L, queries, keys), 1 = may attend; how many of the
- * first written tokens are a prompt; whether the first one was given.
+ * What to compute, in the JSON form of model/inference/run.py: pairs of a position and the id that is forced there, and
+ * changes as a link writes them.
  */
-interface Translation {
+interface Run { text: string; second?: string; search?: SearchConfig; forced?: [number, number][]; changes?: string }
+/**
+ * What a model did, for every task: the fields of model/inference/result.py. At position t the decoder reads `read[t]`
+ * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
+ * queries, keys), 1 = may attend. `prompt_length`: how many of the first written tokens are a prompt. Only a
+ * classification has probabilities. `maps` has "pooling", (H, 1, S), where a learned query pools.
+ */
+interface Result {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
-  masks?: Record<string, { data: Uint8Array; shape: number[] }>; given?: number; fixed_start?: boolean;
+  masks?: Record<string, { data: Uint8Array; shape: number[] }>; prompt_length?: number; first_token_fixed?: boolean;
+  probabilities?: Record<string, number>; logits?: Float32Array;
 }
+/** What a model predicted at a place: a token, or a label, which has none. */
+interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
 interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
 /** After each step. In beam search, only the position, the most tokens and the branches. */
 interface Progress { position: number; most: number; token?: Token; text?: string; maps?: Record<string, Tensor>; branches: Branch[] }
-/** `maps` has "encoder", (L, H, S, S), and, where a learned query pools, "pooling", (H, 1, S). */
-interface Classification {
-  label: string; probabilities: Record<string, number>; logits: Float32Array; ids: number[];
-  maps: Record<string, Tensor>; recorded: Record<string, Tensor>;
-}
 /** The change of the log-probability in nats, and the position of the first token that changes (-1: none). */
 interface SilencingEffect extends Head { change: number; position: number }
-interface ReadTokens { source: { id: number }[]; read: { id: number }[]; written: { id: number }[] }
 
 /** Called after each step; ends the work. */
 interface Watching { report?: (value: any) => void; signal?: AbortSignal }
-interface EngineRequest { search?: SearchConfig; forced?: Map<number, number>; limit?: number; changes?: Intervention; record?: string[] }
+/** `record`: patterns of hook points. */
+interface Recorded { record?: string[] }
+interface EngineRequest extends Recorded { changes?: Intervention }
+/**
+ * What a page knows of an open checkpoint. `heads`: kind → layers and heads. `mask`: the text of the token for a gap, ""
+ * without one.
+ */
+interface Info extends Pick<AnyCheckpoint, "family" | "task" | "config" | "languages" | "figures" | "notFinite"> {
+  heads: Record<string, [number, number]>; readsPairs: boolean; mask: string;
+}
+/** What a page knows of a checkpoint before its numbers are read: also the memory that they need. */
+interface Found extends Info { parameters: number; bytes: number }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
-  open(files: CheckpointFiles): Promise<Pick<Checkpoint, "config" | "languages" | "figures" | "notFinite"> & {
-    task: "translation" | "classification"; heads: Record<string, [number, number]> }>;
-  translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
-  silenceEachHead(translation: ReadTokens, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
+  open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
+  describe(files: CheckpointFiles): Promise<Found>;
+  stop(): void;
+  result(run: Run, recorded?: Recorded, watching?: Watching): Promise<Result>;
+  silenceEachHead(result: Result, first?: number, watching?: Watching): Promise<SilencingEffect[]>;
   read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;
 }

@@ -1,8 +1,9 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import { noChanges, sameHead, toggled, writeChanges } from "../app/link.js";
 import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls/controls.js";
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
+import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
+import { outcomesOf } from "../engine/inference/result.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { headSwitches } from "../ui/head_switches.js";
@@ -10,37 +11,41 @@ import { attentionMap } from "../ui/maps.js";
 import { colourAt, inkOn, SIGNED, times } from "../ui/numbers.js";
 import { decimal, say } from "../ui/words.js";
 
+const PLACELESS = ["alibi", "relative", "none"]; // no vector for a position is added
 const REDRAW = 12; // heads between two drawings while the effects are measured
 
 /** @param {Element} root @param {App} app */
 export async function showHeads(root, app) {
   const { session, info } = app, changes = session.changes(app.choices.intervention);
   const isChanged = writeChanges(changes) !== "";
-  const before = await app.ifCurrent(app.translate());
-  const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
-  const rescored = isChanged
-    ? await app.ifCurrent(session.translate(app.text, { forced: asForced(before), changes }))
-    : before;
-  const effects = app.forced.size || app.isReport ? [] : effectsOf(app, before), fixed = app.isReport;
+  const before = await app.ifCurrent(app.result());
+  const after = isChanged ? await app.ifCurrent(session.result({ ...app.asked, changes })) : before;
+  const rescored = isChanged && before.written.length
+    ? await app.ifCurrent(session.result({ ...app.asked, forced: asForced(before), changes }))
+    : after;
+  const predicts = outcomesOf(before).length > 0, fixed = app.isReport;
+  const effects = app.forced.size || fixed || !predicts ? [] : effectsOf(app, before);
   const change = (next) => app.change({ intervention: writeChanges(next) });
   const flat = app.choices.click_means === "flatten";
   const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1);
   const { view, lists } = chosenSection(app, viewOf(after, kind));
   draw(root, [
-    compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
-    caption(probabilitySentence(before, rescored)),
+    ...(predicts ? [
+      compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
+      caption(probabilitySentence(before, rescored)),
+    ] : [caption(say("The model predicts nothing in this text. A change shows only in its maps."))]),
     el("div", { class: "notes" }, app.notesOf(before)),
     ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
       segmented(
         say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]],
         flat ? "flatten" : "silence", app.set("click_means"),
       ),
-      ...(info.config.architecture === "recurrent" ? [] : [
+      ...(info.config.architecture === "recurrent" || PLACELESS.includes(info.config.positional) ? [] : [
         toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions })),
       ]),
       button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: everyHead(info.heads) })),
       button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
-    ]), el("p", { class: "caption", role: "status" }, effectSentence(app, effects))]),
+    ]), el("p", { class: "caption", role: "status" }, predicts ? effectSentence(app, effects) : "")]),
     el("div", { inert: fixed }, [place("board")]),
     caption(say(
       "✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the "
@@ -84,13 +89,15 @@ export async function showHeads(root, app) {
 }
 
 function probabilitySentence(before, after) {
-  const [old, now] = [logProbability(before), logProbability(after)];
+  const [old, now] = [logProbability(before), logProbability(after, before)];
   const two = (number) => decimal(number, 2);
   const signed = now >= old ? `+${two(now - old)}` : two(now - old);
-  return say("The translation as trained has the log-probability {before}. The changed model gives it {after} "
-    + "({change} nats).", {
-    before: two(old), after: two(now), change: signed,
-  });
+  const values = { before: two(old), after: two(now), change: signed };
+  return before.written.length
+    ? say("The translation as trained has the log-probability {before}. The changed model gives it {after} "
+      + "({change} nats).", values)
+    : say("The prediction as trained has the log-probability {before}. The changed model gives it {after} "
+      + "({change} nats).", values);
 }
 
 /**
@@ -184,12 +191,18 @@ export function everyHead(heads) {
     ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
 }
 
-/** The log-probability of the written tokens in nats. @param {Translation} translation */
-export function logProbability({ written, given = 0 }) {
-  return written.slice(given).reduce((sum, { probability = 0 }) => sum + Math.log(probability), 0);
+/**
+ * The log-probability of the outcomes of a run in nats, as another run of the same text gives it.
+ * @param {Result} result @param {Result} [before] The run with the outcomes.
+ */
+export function logProbability(result, before = result) {
+  const ids = outcomesOf(before).map(({ id }) => id);
+  return outcomesOf(result).reduce((sum, { id, probability, candidates }, i) => (
+    sum + Math.log(id === ids[i] ? probability : candidates.find((one) => one.id === ids[i])?.probability ?? 0)
+  ), 0);
 }
 
-/** The tokens of a translation, to be forced: position → id. @param {Translation} translation */
+/** The tokens of a translation, to be forced: position → id. @param {Result} translation */
 export function asForced({ written }) {
   return new Map(written.map(({ id }, i) => [i, id]));
 }

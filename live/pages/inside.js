@@ -15,7 +15,7 @@ const ROUNDING = 1e-4;
 /** @param {Element} root @param {App} app */
 export async function showInside(root, app) {
   const { choices, info } = app;
-  if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
+  if (!hasPlainScores(info.config)) {
     draw(root, [
       note(say(
         "This model does not compute scaled dot products, so this page cannot follow its heads. Choose another "
@@ -24,11 +24,11 @@ export async function showInside(root, app) {
     ]);
     return;
   }
-  const row = await app.ifCurrent(chosenRow(app, (record) => app.translate({ record })));
+  const row = await app.ifCurrent(chosenRow(app, (record) => app.result({ record })));
   const { kind, layer, head, query, queries, keys, translation } = row;
   const scaled = choices.scaled !== "false";
   const temperature = Math.min(Math.max(Number(choices.head_temperature ?? 1), 0.1), 5);
-  const parts = partsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
+  const parts = rowPartsOf(translation.recorded, row), derived = derive(parts, { scaled, temperature });
   const agrees = derived.difference < ROUNDING, divisor = (scaled ? Math.sqrt(parts.query.length) : 1) * temperature;
   draw(root, [
     writtenText(translation, "small"),
@@ -59,6 +59,14 @@ export async function showInside(root, app) {
     steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head),
     title: `${namesOf(kind).fullName}, ${mapName(layer, head)}, ${queries[query]}`,
   });
+}
+
+/** Whether the scores of a model are q · k / √d_k and nothing else. @param {Sizes} config */
+function hasPlainScores(config) {
+  const { architecture, attention, positional, score_cap, attention_sinks: sinks, scale_by_layer: byLayer } = config;
+  const width = config.head_width ?? config.d_model / config.num_heads, scale = config.score_scale ?? width ** -0.5;
+  return attention === "scaled_dot_product" && architecture !== "recurrent" && !score_cap && !sinks && !byLayer
+    && !["alibi", "relative"].includes(positional) && Math.abs(scale * Math.sqrt(width) - 1) < 1e-6;
 }
 
 function agreement(difference, asTrained) {
@@ -139,7 +147,7 @@ export const ROW_STAGES = ["queries", "keys", "values", "masked_scores", "weight
 /**
  * The row of a map that the visitor chose.
  * @param {Chosen} chosen
- * @param {(record: string[]) => Translation | Promise<Translation>} translate @returns {Promise<ChosenRow>}
+ * @param {(record: string[]) => Result | Promise<Result>} translate @returns {Promise<ChosenRow>}
  */
 export async function chosenRow(chosen, translate) {
   const { kind, layer, head } = singleHead(chosen);
@@ -154,7 +162,7 @@ export async function chosenRow(chosen, translate) {
  * @param {Record<string, Tensor>} recorded @param {{ kind: string, layer: number, head: number, query: number }} place
  * @returns {RowParts}
  */
-export function partsOf(recorded, { kind, layer, head, query }) {
+export function rowPartsOf(recorded, { kind, layer, head, query }) {
   const rows = (stage) => {
     const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
     return times(length, (i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));

@@ -48,7 +48,7 @@ export async function showMasks(root, app) {
  * the longest one.
  */
 async function batchOf(app, sentences) {
-  const { session } = app, all = await app.ifCurrent(Promise.all(sentences.map((text) => session.translate(text))));
+  const { session } = app, all = await app.ifCurrent(Promise.all(sentences.map((text) => session.result({ text }))));
   const chosen = singleHead(app, kindOf(app)), batch = padded(all), lengths = all.map(({ read }) => read.length);
   const longest = lengths.indexOf(Math.max(...lengths));
   const row = app.choices.sentence ? chosenSentence(app.choices.sentence, all.length) : clearestRow(lengths);
@@ -216,7 +216,7 @@ export function chosenSentence(choice, sentences) {
 
 /**
  * The sources and targets of a batch as ids, all of one length. The id of `<pad>` is 0.
- * @param {Translation[]} translations
+ * @param {Result[]} translations
  */
 export function padded(translations) {
   const longest = (side) => Math.max(...translations.map((one) => one[side].length));

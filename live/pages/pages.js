@@ -1,27 +1,49 @@
 // The pages of the site in their order. A page draws itself from the choices of the visitor.
 import { contentOf } from "../app/held.js";
 import { SHARED } from "../app/shared.js";
-import { note, place } from "../controls/controls.js";
-import { draw, find } from "../ui/dom.js";
+import { heading, place } from "../controls/controls.js";
+import { draw, el, find } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 import { showHeads } from "./heads.js";
 import { showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
+import { facts } from "./own_model.js";
 import { showPositions } from "./positions.js";
 import { showSteps } from "./steps.js";
+import { showTextMasks } from "./text_masks.js";
 import { showTranslate } from "./translate.js";
 
 /** @type {Record<string, Page>} Name in a link → page. The app's pages have the same names. */
 export const PAGES = {
   translate: { show: showTranslate },
-  steps: { show: showSteps },
+  steps: { show: showSteps, fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
   inside: { show: showInside },
-  positions: { show: showPositions, opening: ({ order }) => order },
-  masks: { show: showMasks, asksForText: false },
-  lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: false },
-  checkpoints: { show: showCard, asksForText: false },
+  positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
+  masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
+  lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
+  checkpoints: { show: showModel, asksForText: () => false },
 };
+
+/** The masks of a batch, or of one text. @param {Element} root @param {App} app */
+function showEitherMasks(root, app) {
+  return (hasBatch(app) ? showMasks : showTextMasks)(root, app);
+}
+
+/** Whether a model writes a text token by token. @param {Site} site */
+function writes({ task }) {
+  return task === "translation" || task === "continuation";
+}
+
+/** Whether a model is a translator that Headlight trained. @param {Site} site */
+function isTranslatorOfOurs({ family, task }) {
+  return family === "headlight" && task === "translation";
+}
+
+/** Whether the page about masks has a batch of sentences; a report has none. @param {App} app */
+function hasBatch({ isReport, listed }) {
+  return !isReport && isTranslatorOfOurs(listed);
+}
 
 /** The title of a page, and what its visitor does there. @param {string} page */
 export function namesOfPage(page) {
@@ -30,11 +52,20 @@ export function namesOfPage(page) {
 }
 
 /**
- * The model card of the checkpoint: its data with their authors, its measurements and its limits.
+ * What the model is, its card with its data, licence, measurements and limits, and the field for the visitor's own
+ * model.
  * @param {Element} root @param {App} app
  */
-async function showCard(root, app) {
-  const { [app.language]: html } = await app.ifCurrent(contentOf(app.listed.card));
-  draw(root, [html ? place("card", "card") : note(say("This checkpoint has no model card (README.md)."))]);
+async function showModel(root, app) {
+  const { listed: { name, card, own }, info } = app, text = own?.texts["README.md"];
+  const { [app.language]: html } = card ? await app.ifCurrent(contentOf(card)) : {};
+  draw(root, [
+    el("section", { class: "opens" }, app.own?.section() ?? []),
+    heading(say("About this model"), ""),
+    facts(name, info),
+    html
+      ? place("card", "card")
+      : el("pre", { class: "card" }, text ?? say("This checkpoint has no model card (README.md).")),
+  ]);
   if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published
 }

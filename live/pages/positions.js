@@ -1,7 +1,7 @@
 // Positional encoding: the numbers that give the model the position of each token, and a translation without them.
-import { noChanges } from "../app/link.js";
 import { caption, heading, list, mount, note, place, segmented } from "../controls/controls.js";
 import { compared } from "../controls/tokens.js";
+import { noChanges } from "../engine/changes.js";
 import { sinusoidalTable } from "../engine/network/positional.js";
 import { numberPicture, wavePicture } from "../pictures/plots.js";
 import { draw, el } from "../ui/dom.js";
@@ -9,6 +9,7 @@ import { times } from "../ui/numbers.js";
 import { say } from "../ui/words.js";
 
 const SHOWN = 64; // positions
+const SHOWN_KINDS = ["sinusoidal", "learned", "rotary"];
 const INTRODUCTIONS = {
   sinusoidal: () => say("This model adds sines and cosines to each token. Each position has its own row of numbers."),
   rotary: () => say("This model rotates pairs of numbers of each query and key. The angles grow with the position."),
@@ -23,6 +24,13 @@ export async function showPositions(root, app) {
         "This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."
       )),
     ]);
+    return;
+  }
+  if (!app.isReport && (app.listed.family !== "headlight" || !SHOWN_KINDS.includes(positional))) {
+    draw(root, [note(say(
+      "This page is about the positional encoding of models of Headlight that add or rotate vectors. Choose another "
+      + "checkpoint."
+    ))]);
     return;
   }
   const introduction = INTRODUCTIONS[positional];
@@ -86,7 +94,7 @@ async function inSentence(app) {
   const other = number || text !== app.listed.order ? shuffled(text, number) : app.listed.reordered;
   const blind = { changes: { ...noChanges(), positions: false } };
   const all = await app.ifCurrent(Promise.all(
-    [session.translate(text), session.translate(text, blind), session.translate(other), session.translate(other, blind)]
+    [{ text }, { text, ...blind }, { text: other }, { text: other, ...blind }].map((asked) => session.result(asked))
   ));
   const labels = [
     say("first order, with the encoding: {text}", { text }), say("first order, without it: {text}", { text }),

@@ -11,8 +11,12 @@ import { SHARED } from "../app/shared.js";
 
 /** @param {Element} root @param {App} app */
 export async function showSteps(root, app) {
-  const { choices } = app, translation = await app.ifCurrent(app.translate());
-  const { given = 0 } = translation;
+  const { choices } = app, translation = await app.ifCurrent(app.result());
+  const { prompt_length: given = 0 } = translation;
+  if (!translation.written.length) {
+    draw(root, [note(say("This page shows a text while it is written, and this model only reads."))]);
+    return;
+  }
   if (Math.max(translation.written.length - given, given) > SHARED.limits.steps) {
     draw(root, [
       note(say(
@@ -48,14 +52,15 @@ function forcedWith(forced, { position, id }) {
 
 /**
  * The data of the component stepper.
- * @param {Translation} translation
+ * @param {Result} translation
  * @param {{ kind: string, guess: boolean, fixed: boolean, step: number | null }} shown `fixed`: no other word can be
  *   forced.
  */
 function stepperData(translation, { kind, guess, fixed, step }) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind];
   const [source, target] = translation.languages;
-  const mayAttend = maskOf(translation, kind), { given = 0, fixed_start: fixedStart = false } = translation;
+  const mayAttend = maskOf(translation, kind);
+  const { prompt_length: given = 0, first_token_fixed: fixedStart = false } = translation;
   const maps = data.map(
     (weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : -Infinity)
   );

@@ -4,10 +4,10 @@ import { attentionLines, wordLines } from "../ui/lines.js";
 import { attentionMap, headGrid } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
-import { heading, mount, note, place, segmented, table } from "../controls/controls.js";
+import { caption, heading, mount, note, place, segmented, table } from "../controls/controls.js";
 import { switchedOn, switches } from "../controls/switches.js";
 import { kindsOf, largeMap, lineData, lines, mapName, namesOf, smallMaps, sumsOf, viewOf } from "../pictures/maps.js";
-import { say } from "../ui/words.js";
+import { percent, say } from "../ui/words.js";
 
 /** @type {{ view: any, name: string, translation: any, grid: any }} */
 const latest = { view: null, name: "", translation: null, grid: null };
@@ -27,7 +27,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
 
 /** @param {Element} root @param {App} app */
 export async function showTranslate(root, app) {
-  const { choices } = app, work = app.translate();
+  const { choices } = app, work = app.result();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
   if (!kindsOf(app.info.heads).length) {
     draw(root, [...written(app, translation), note(say("This model has no attention."))]);
@@ -72,11 +72,18 @@ export async function showTranslate(root, app) {
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 
-/** The tokens, and the text that the model wrote. @param {App} app @param {Translation} translation */
+/** The tokens, and the text that the model wrote. @param {App} app @param {Result} translation */
 function written(app, translation) {
+  const { task, mask } = app.listed, writes = app.isReport || task === "translation" || task === "continuation";
   return [
     rowsOfChips(translation),
-    writtenText(translation),
+    ...(writes || translation.text ? [writtenText(translation)] : []),
+    ...(translation.probabilities ? [caption(Object.entries(translation.probabilities).map(
+      ([label, share]) => `${label} ${percent(share)}`
+    ).join(" · "))] : []),
+    ...(mask && !translation.text
+      ? [caption(say("Type {mask} in place of a word, and the model fills the gap.", { mask }))]
+      : []),
     el("div", { class: "notes" }, app.notesOf(translation)),
   ];
 }

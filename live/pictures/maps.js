@@ -13,7 +13,7 @@ const NO_LINES = {
 };
 
 /**
- * @param {Translation} translation @param {string} kind
+ * @param {Result} translation @param {string} kind
  * @param {{ hideSpecial?: boolean }} [options] Leave out the rows and columns of special tokens.
  * @returns {MapView}
  */
@@ -151,11 +151,11 @@ function largestIn(view, layer, head, [top, down], [left, across]) {
 
 /**
  * The data of the component word_lines: lines between the chips.
- * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param
+ * @param {Result} translation @param {string} kind @param {number} layer @param {number | string} head @param
  *   {boolean} inMap
  */
 export function lineData(translation, kind, layer, head, inMap) {
-  const { reads: read, writes: written } = tokenRows(translation), given = translation.given ?? 0;
+  const { reads: read, writes: written } = tokenRows(translation), given = translation.prompt_length ?? 0;
   if (Math.max(read.length, written.length) > SHARED.limits.chips) return NO_LINES;
   const view = viewOf(translation, kind), reads = { row: "reads", from: 0 }, writes = { row: "writes", from: -given };
   const afterFirst = { row: "writes", from: -given - 1 };
@@ -219,7 +219,7 @@ export function maskMap(axes, numbers, title, shown = {}) {
 /**
  * The names of a kind of attention, and what its maps show.
  * @param {string} kind
- * @param {Translation} [translation] A model with only one text has neither a source nor a target.
+ * @param {Result} [translation] A model with only one text has neither a source nor a target.
  */
 export function namesOf(kind, translation) {
   const { title, full_name: fullName, shows, query, key, one_query, one_key } = SHARED.kinds[kind];
@@ -232,7 +232,7 @@ export function namesOf(kind, translation) {
 
 /**
  * Whether a query of a layer may attend to a key. A model may have other masks than the usual ones, such as windows.
- * @param {Translation} translation @param {string} kind
+ * @param {Result} translation @param {string} kind
  * @returns {(layer: number, query: number, key: number) => boolean}
  */
 export function maskOf({ masks, maps }, kind) {

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
-import { readCheckpoint, readConfig } from "../../live/engine/checkpoint.js";
+import { readConfig } from "../../live/engine/checkpoint.js";
 import { beam } from "../../live/engine/decoding/beam.js";
 import { filterLogProbs, seededNumbers } from "../../live/engine/decoding/sampling.js";
 import { largestIndices, scoreOf } from "../../live/engine/decoding/search.js";
 import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
 import { forcedIds, translate, translating } from "../../live/engine/inference/translate.js";
+import { readCheckpoint } from "../../live/engine/opening.js";
 import { editsOf, paint, uniformHead } from "../../live/engine/interventions.js";
 import { gelu } from "../../live/engine/network/layers.js";
 import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
@@ -330,14 +331,14 @@ test("a length penalty divides the log-probability", () => {
 test("settings that no search can use are refused", async () => {
   const checkpoint = await readCheckpoint(files());
   const wrong = [
-    { method: "beam", beamSize: 0 }, { method: "beam", beamSize: Number.NaN },
-    { method: "sample", temperature: 0 }, { method: "sample", topP: 2 },
+    { method: "beam", beam_size: 0 }, { method: "beam", beam_size: Number.NaN },
+    { method: "sample", temperature: 0 }, { method: "sample", top_p: 2 },
   ];
   for (const search of wrong)
     assert.throws(() => translate(checkpoint, "ab", { search }), coded("search-settings"));
   assert.ok(
     translate(checkpoint, "ab", {
-      limit: 3, search: { method: "sample", topP: undefined, topK: 2, seed: 5 },
+      limit: 3, search: { method: "sample", top_p: undefined, top_k: 2, seed: 5 },
     }).written.length
   );
 });
@@ -363,7 +364,7 @@ test("a text is forced as a whole, and a beam of one is greedy search", async ()
   let last;
   do last = steps.next();
   while (!last.done);
-  const { written } = translate(checkpoint, "好", { limit: 5, search: { method: "beam", beamSize: 1 } });
+  const { written } = translate(checkpoint, "好", { limit: 5, search: { method: "beam", beam_size: 1 } });
   assert.deepEqual(written.map(({ id }) => id), translate(checkpoint, "好", { limit: 5 }).written.map(({ id }) => id));
 });
 
@@ -383,15 +384,15 @@ function joined() {
 for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a worker", joined]])
   test(`an engine ${name} opens, reports steps, silences heads and can be cancelled`, async () => {
     const engine = start();
-    await assert.rejects(engine.translate("ab"), coded("no-checkpoint"));
+    await assert.rejects(engine.result({ text: "ab" }), coded("no-checkpoint"));
     const info = await engine.open(files());
     assert.deepEqual(info.heads, { cross: [1, 2], encoder: [1, 2], decoder: [1, 2] });
-    const refused = await engine.translate("ab".repeat(1 << 14)).catch((error) => error);
+    const refused = await engine.result({ text: "ab".repeat(1 << 14) }).catch((error) => error);
     useWords({ "": "ko", "The text has more than {limit} bytes. Shorten it.": "한도: {limit}바이트." });
     assert.equal(say(refused.template, refused.values), "한도: 16384바이트.", "a page words the error in another language");
     useWords({});
     const texts = [];
-    const translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
+    const translation = await engine.result({ text: "ab" }, {}, { report: ({ text }) => texts.push(text) });
     assert.equal(texts.length, translation.written.length);
     assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);
     const effects = await engine.silenceEachHead(translation);
@@ -400,6 +401,7 @@ for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a wo
       await engine.silenceEachHead(translation, 4), effects.slice(4), "a measurement resumes where it ended"
     );
     const controller = new AbortController();
-    const cancelled = engine.translate("ab", {}, { signal: controller.signal, report: () => controller.abort() });
+    const watching = { signal: controller.signal, report: () => controller.abort() };
+    const cancelled = engine.result({ text: "ab" }, {}, watching);
     await assert.rejects(cancelled, coded("cancelled"));
   });

@@ -1,11 +1,10 @@
 // The parts of a published page that need no browser: changes and choices as a link writes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  noChanges, readAddress, readChanges, readForced, toggled, within, writeAddress, writeChanges, writeForced,
-} from "../../live/app/link.js";
+import { readAddress, readForced, writeAddress, writeForced } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
 import { switchedOn } from "../../live/controls/switches.js";
+import { noChanges, readChanges, toggled, within, writeChanges } from "../../live/engine/changes.js";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);

@@ -1,7 +1,7 @@
 // Runs jobs of a test in the engine. Standard input: { folder, jobs }, standard output: the results, both as JSON.
 // An array of numbers is written as { numbers: base64 of float32, shape }.
 import { existsSync, readFileSync } from "node:fs";
-import { readAddress, readChanges, readForced, writeAddress } from "../../live/app/link.js";
+import { readAddress, readForced, writeAddress } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
 import shared from "../../live/shared.json" with { type: "json" };
 import { shuffled } from "../../live/pages/positions.js";
@@ -10,7 +10,8 @@ import { LocalEngine } from "../../live/engine/engine.js";
 import { greedy } from "../../live/engine/decoding/greedy.js";
 import { finish, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
-import { recordedIn, sourceIds, translating } from "../../live/engine/inference/translate.js";
+import { recordedIn } from "../../live/engine/inference/result.js";
+import { sourceIds, translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
@@ -58,9 +59,7 @@ const JOBS = {
   /** What the page translates for a link. */
   async opened(engine, { link, pages }) {
     const { text, forced, intervention } = readAddress(link, pages).choices;
-    return (await engine.translate(
-      text, { forced: readForced(forced ?? ""), changes: readChanges(intervention ?? "") }
-    )).text;
+    return (await engine.result({ text, forced: [...readForced(forced ?? "")], changes: intervention })).text;
   },
   shuffled: (_engine, { text, number }) => shuffled(text, number),
   /** The ids that greedy search writes for each text. */
@@ -85,12 +84,12 @@ const JOBS = {
       steps.push(value);
     }
   },
-  silence: async (engine, { text }) => engine.silenceEachHead(await engine.translate(text)),
+  silence: async (engine, { text }) => engine.silenceEachHead(await engine.result({ text })),
   /** How many heads are measured when a translation ends that was asked for meanwhile, and how many there are. */
   async "silence-meanwhile"(engine, { text }) {
-    const written = await engine.translate(text), measured = [];
+    const written = await engine.result({ text }), measured = [];
     const all = engine.silenceEachHead(written, 0, { report: ({ done }) => measured.push(done) });
-    await engine.translate(text);
+    await engine.result({ text });
     return [measured.length, (await all).length];
   },
   classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, {

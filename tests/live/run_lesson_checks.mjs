@@ -10,26 +10,20 @@ const { readAddress, writeAddress } = await import("../../live/app/link.js");
 const { check, Situation } = await import("../../live/course/situation.js");
 
 const { checkpoints, cases } = JSON.parse(readFileSync(0, "utf8"));
+for (const listed of checkpoints) { // without a server, its files are given
+  const own = { name: "", unused: [], texts: {}, weights: {} };
+  for (const [name, path] of Object.entries(listed.files))
+    if (name.endsWith(".safetensors")) own.weights[name] = new Blob([readFileSync(path)]);
+    else own.texts[name] = `${readFileSync(path)}`;
+  listed.own = own;
+}
 const app = new App({ checkpoints, words: { en: [] }, shared });
 app.session.onStep = () => {};
-
-/** Open a checkpoint, without a server. */
-async function open({ name, files }) {
-  const [weights, config, tokenizer] = ["weights", "config", "tokenizer"].map((part) => readFileSync(files[part]));
-  const bytes = /** @type {ArrayBuffer} */ (weights.buffer.slice(
-    weights.byteOffset, weights.byteOffset + weights.byteLength
-  ));
-  app.session.results.clear();
-  app.session.info = app.info = await app.session.engine.open({
-    weights: bytes, config: config.toString(), tokenizer: tokenizer.toString(),
-  });
-  app.session.name = name;
-}
 
 const results = [];
 for (const { step, page, choices, answers } of cases) {
   ({ page: app.page, choices: app.choices } = readAddress(writeAddress(page, choices), app.pages));
-  if (app.session.name !== app.listed.name) await open(app.listed);
+  app.info = await app.session.open(app.listed, () => {});
   const verdicts = [];
   for (const answer of answers) verdicts.push(await check(step, new Situation({ app, step }), answer));
   results.push(verdicts);

@@ -31,10 +31,10 @@ SCRIPT = """async ({ checkpoint, text, changes, inWorker }) => {
         weights: { "model.safetensors": await (await file("model.safetensors")).blob() },
     });
     const report = (step) => texts.push(step.text);
-    const translation = await engine.translate(text, { changes }, { report });
+    const translation = await engine.result({ text, changes }, {}, { report });
     for (const [kind, { data }] of Object.entries(translation.maps)) maps[kind] = [...data];
     const controller = new AbortController();
-    const cancelled = await engine.translate(text, {}, { signal: controller.signal, report: () => controller.abort() })
+    const cancelled = await engine.result({ text }, {}, { signal: controller.signal, report: () => controller.abort() })
         .catch((error) => error.code);
     return { texts, maps, cancelled, ids: translation.written.map(({ id }) => id) };
 }"""
@@ -84,7 +84,7 @@ def test_a_browser_writes_the_same_tokens_with_the_same_maps(chromium: Browser, 
     page = chromium.new_page()
     page.goto(f"{site}/live/engine/README.md")
     given: dict[str, Any] = {"checkpoint": "/checkpoints/everyday-en-de", "text": TEXT, "inWorker": in_worker}
-    found = page.evaluate(SCRIPT, given | {"changes": {"ablated": [vars(head)]}})
+    found = page.evaluate(SCRIPT, given | {"changes": changed.code()})
     page.close()
     assert found["ids"] == [token.id for token in ours.written]
     assert found["texts"][-1] == ours.text

@@ -12,12 +12,14 @@ from viz_app.export.live_page import script_of
 ENGINE = ROOT / "live" / "engine"
 FILES = sorted(ENGINE.rglob("*.js"))
 IMPORT = re.compile(r'^import .*? from "(.+?)";$', re.M)
-MOST_BYTES = 63_000  # of all files as one minified script
+MOST_BYTES = 90_000  # of all files as one minified script
 # Folders from the lower to the upper ones. A file imports only from its own folder and from those before it.
 FOLDERS = ("config", "network", "foreign", "text", "decoding", "inference", "analysis")
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.
-LOWEST = ("errors", "tensor", "kernel", "matrix", "safetensors", "trace", "interventions")
-HIGHEST = ("checkpoint", "engine", "worker")
+LOWEST = ("errors", "tensor", "kernel", "matrix", "safetensors", "trace", "changes", "interventions")
+HIGHEST = ("checkpoint", "opening", "engine", "worker")
+# These files read the tokenizers of other people's folders. In Python, the library `tokenizers` does this.
+LIBRARY = {"added_tokens", "library_parts", "patterns", "subwords", "templates", "tokenizer", "vocabulary_files"}
 
 
 def layer(path: Path) -> tuple[int, str]:
@@ -46,7 +48,7 @@ def test_no_code_is_made_from_text_and_no_other_host_is_named() -> None:
 
 def test_each_folder_and_file_has_its_counterpart_in_python() -> None:
     for path in FILES:
-        if path.parent != ENGINE:
+        if path.parent != ENGINE and path.stem not in LIBRARY:
             assert (ROOT / "model" / path.parent.name / f"{path.stem}.py").is_file(), path
 
 

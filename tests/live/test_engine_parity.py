@@ -224,7 +224,7 @@ def test_beams_compare_the_same_continuations_with_the_same_scores(name: str) ->
     checkpoint = loaded(name)
     text, search = sentence_of(checkpoint), SearchConfig(method="beam", beam_size=4, length_penalty=0.6)
     translation, recording = record_translation(checkpoint, text, record=("*",), search=search)
-    settings = {"method": "beam", "beamSize": 4, "lengthPenalty": 0.6}
+    settings = {"method": "beam", "beam_size": 4, "length_penalty": 0.6}
     (found,) = run_engine(checkpoint.path, [{"job": "translate", "text": text, "search": settings, "record": ["*"]}])
     assert_same_run(translation, recording, found)
     start = search_input(checkpoint.model, checkpoint.tokenizers, text)
@@ -248,7 +248,7 @@ def test_sampling_draws_the_same_tokens_from_the_same_random_numbers(monkeypatch
     checkpoint, text = loaded("everyday-en-de"), SENTENCES["en"]
     search = SearchConfig(method="sample", temperature=1.3, top_k=40, top_p=0.9)
     translation, _ = record_translation(checkpoint, text, search=search)
-    settings = {"method": "sample", "temperature": 1.3, "topK": 40, "topP": 0.9}
+    settings = {"method": "sample", "temperature": 1.3, "top_k": 40, "top_p": 0.9}
     jobs = [
         {"job": "translate", "text": text, "search": settings, "random": numbers},
         {"job": "translate", "text": text},

@@ -5,17 +5,21 @@ import gzip
 import hashlib
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from headlight import publish as command
 from headlight.command import main
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, ROOT
+from tests.foreign_folders import make_folder
+from tests.javascript.check import program
+from viz_app.content.shared import FAMILIES
 from viz_app.export.live_page import numbered
 from viz_app.export.site import MARK
 
-MOST_CODE = 150_000  # bytes
+MOST_CODE = 204_000  # bytes
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
@@ -55,12 +59,9 @@ def test_a_site_has_its_checkpoints_unchanged_and_lists_them(site: Path) -> None
     assert [one["name"] for one in listed] == [NAME, "everyday-en-de"]
     for one in listed:
         own = BUNDLED / one["name"]
-        for part, file in {
-            "weights": "model.safetensors",
-            "config": "config.json",
-            "tokenizer": "tokenizer.json",
-        }.items():
-            assert (site / one["files"][part]).read_bytes() == (own / file).read_bytes()
+        assert set(one["files"]) == {"config.json", "tokenizer.json", "model.safetensors"}
+        for file, address in one["files"].items():
+            assert (site / address).read_bytes() == (own / file).read_bytes()
         (card,) = (site / "checkpoints" / one["name"]).glob("README.*.md")
         assert card.read_bytes() == (own / "README.md").read_bytes()
 
@@ -109,7 +110,7 @@ def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path
     out = tmp_path / "one.html"
     assert main(["publish", NAME, "--out", str(out)]) == 0
     page = out.read_text(encoding="utf-8")
-    weights = gzip.decompress(base64.b64decode(data_of(page, f"weights-{NAME}")))
+    weights = gzip.decompress(base64.b64decode(data_of(page, f"model.safetensors-{NAME}")))
     assert weights == (BUNDLED / NAME / "model.safetensors").read_bytes()
     (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -122,7 +123,7 @@ def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path
     ("name", "reason"),
     [
         ("multi30k-de-en-words", "spaCy"),
-        ("imdb-sentiment", "classifies texts"),
+        ("imdb-sentiment", "spaCy"),
         ("gru-de-en-plain", "no attention"),
         ("no-such-checkpoint", "There is no checkpoint"),
     ],
@@ -138,12 +139,48 @@ def test_what_the_pages_cannot_show_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_foreign_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "foreign").mkdir()
-    (tmp_path / "foreign" / "config.json").write_text('{"model_type": "marian", "architectures": ["MarianMTModel"]}')
-    assert main(["publish", str(tmp_path / "foreign"), "--out", str(tmp_path / "site")]) == 1
-    assert "transformers" in capsys.readouterr().err
+def test_a_folder_of_another_library_is_a_part_of_a_site(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "mine", "bert")
+    (folder / "training.log").write_text("not for the page")
+    assert main(["publish", str(folder), "--out", str(tmp_path / "site")]) == 0
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    (listed,) = json.loads(data_of(page, "site"))["checkpoints"]
+    assert {one: listed[one] for one in ("name", "family", "task", "mask", "pairs")} == {
+        "name": "mine",
+        "family": "bert",
+        "task": "filling",
+        "mask": "<mask>",
+        "pairs": False,
+    }
+    for file in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "site" / listed["files"][file]).read_bytes() == (folder / file).read_bytes()
+    assert not [path for path in (tmp_path / "site").rglob("*") if "training" in path.name]
+
+
+def test_foreign_folders_that_the_page_does_not_compute_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(tmp_path / "mine", "gpt2")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    out = ["--out", str(tmp_path / "site")]
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "marian", "architectures": ["MarianX"]}))
+    assert main(["publish", str(folder), *out]) == 1
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert main(["publish", str(folder), *out]) == 1
+    assert "safetensors" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
+
+
+def test_the_page_computes_the_families_that_are_published() -> None:
+    """shared.json and live/engine/foreign/architecture.js name the same families."""
+    script = (
+        'import { FAMILIES } from "./live/engine/foreign/architecture.js";'
+        "console.log(JSON.stringify([...FAMILIES.keys()]));"
+    )
+    command = [program("node"), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--input-type=module", "-e", script]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    assert sorted(json.loads(found.stdout)) == sorted(FAMILIES)
 
 
 def test_another_folder_is_never_replaced_and_our_own_is(

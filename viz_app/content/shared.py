@@ -4,13 +4,14 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from model.config.paths import HOME
 
 __all__ = [
     "CHOICES",
+    "FAMILIES",
     "LIMITS",
     "MAX_CHIPS",
     "MAX_SENTENCES",
@@ -35,6 +36,7 @@ PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 CHOICES: Mapping[str, Mapping[str, Any]] = FOUND["choices"]
 # The choices that say all of themselves: their "label" and "help"; and "view" or "run", what they change.
 SWITCHES = {name: choice for name, choice in CHOICES.items() if "label" in choice}
+FAMILIES: Sequence[str] = FOUND["families"]  # of models of `transformers` that the engine in the browser computes
 MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
 MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
 MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen

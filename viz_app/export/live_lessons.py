@@ -17,6 +17,9 @@ from viz_app.export.printable import blocks, inline
 __all__ = ["live_lessons", "live_steps", "live_texts"]
 
 
+ALSO_RUN = {"seen_by_both": "tiny-gpt-en"}  # quantity → the checkpoint that it runs beside the one of the step
+
+
 def live_steps(lesson: Lesson, checkpoints: Collection[str]) -> tuple[Step, ...]:
     """The steps of a lesson that a site has.
 
@@ -36,6 +39,7 @@ def is_live(step: Step, checkpoints: Collection[str]) -> bool:
         step.page in PUBLISHED_PAGES
         and step.choices.get("checkpoint", "") in checkpoints
         and all(has(name, value) for name, value in step.choices.items())
+        and all(other in checkpoints for quantity, other in ALSO_RUN.items() if quantity in str(step.lines))
     )
 
 

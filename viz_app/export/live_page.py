@@ -51,8 +51,8 @@ __all__ = [
 
 # What takes the place of a module: the page around the components is another one than that of the app.
 OWN = {"streamlit/bridge.js": "app/bridge.js"}
-# A report has recorded answers in the place of an engine, and the masks of one text in the place of a batch.
-IN_REPORT = {"app/answers.js": "app/recorded.js", "pages/masks.js": "pages/recorded_masks.js"}
+IN_REPORT = {"app/answers.js": "app/recorded.js"}  # recorded answers in the place of an engine
+NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js")  # a batch and another model have no recorded answers
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
@@ -64,15 +64,7 @@ FOUND = re.compile(
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
 LESSONS = "course/course.js"  # the module from which a site loads the lessons
-# The pages show translators, and translate with greedy search.
-UNUSED = frozenset(
-    {
-        "engine/network/classifier.js",
-        "engine/inference/classify.js",
-        "engine/decoding/beam.js",
-        "engine/decoding/sampling.js",
-    }
-)
+UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
@@ -222,6 +214,7 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
     """
     left_out = {RECURRENT: not recurrent, LESSONS: not lessons or form == "site"}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
+    without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
     scripts = modules("app/script.js", without=without, instead=instead)
     own = lessons and form == "site"  # the lessons are a script of their own

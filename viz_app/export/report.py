@@ -146,7 +146,7 @@ def runs_of(translation: Result, changed: Changed | None, forced: str) -> Data:
 
 
 def run_data(translation: Result, *, maps: bool = True) -> Data:
-    """A translation in the form of `Translation` in `live/engine/types.d.ts`. Every number is exact.
+    """A translation in the form of `Result` in `live/engine/types.d.ts`. Every number is exact.
 
     The tokens that the decoder read are the first one and those that it wrote, so only the first one is repeated.
 
@@ -162,8 +162,8 @@ def run_data(translation: Result, *, maps: bool = True) -> Data:
         "finished": translation.finished,
         "dropped": translation.dropped,
         "languages": list(translation.languages),
-        "given": translation.prompt_length,
-        "fixed_start": translation.first_token_fixed,
+        "prompt_length": translation.prompt_length,
+        "first_token_fixed": translation.first_token_fixed,
         "maps": {kind: weights_data(weights) for kind, weights in translation.maps.items()} if maps else {},
         "masks": {kind: mask_data(mask) for kind, mask in translation.masks.items()} if maps else {},
     }

@@ -13,14 +13,16 @@ from pathlib import Path, PurePosixPath
 
 from markdown_it import MarkdownIt
 
-from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
-from model.config.foreign import is_foreign
-from model.config.model import ModelConfig, RecurrentConfig
+from model.checkpoints.checkpoint import CONFIG, CheckpointConfig, CheckpointError, checkpoint_name
+from model.config.foreign import ForeignConfig
+from model.config.model import RecurrentConfig
+from model.inference.opening import AnyConfig, described_folder, read_any_config
+from model.safety.weight_files import files_of_weights
 from viz_app.components.bundle import asset, modules
 from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
-from viz_app.content.shared import MAX_SENTENCES
+from viz_app.content.shared import FAMILIES, MAX_SENTENCES
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     code_of_page,
@@ -35,7 +37,7 @@ from viz_app.export.live_page import (
     style,
 )
 
-__all__ = ["CHECKPOINT_FILES", "GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
+__all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
 GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
 DESCRIPTION = (
@@ -43,7 +45,12 @@ DESCRIPTION = (
     'your browser.">'
 )
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
-CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
+# What the page reads beside the weights, where a folder has it.
+TEXTS = (
+    *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
+    *("vocab.txt", "vocab.json", "merges.txt"),
+)
+INDEX, WEIGHTS = "model.safetensors.index.json", ".safetensors"
 CARD = "README.md"
 # What a card must not do in the page: ask another host, or lead away from the choices in the address.
 CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link"])
@@ -53,7 +60,6 @@ HEAD = (
     '<script type="module" src="{app}" integrity="{app_hash}"></script>'
 )
 OFFLINE = '<meta name="offline" content="offline-worker.js">'
-POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,20 +68,27 @@ class Published:
 
     name: str
     folder: Path
-    config: CheckpointConfig
+    config: AnyConfig
+    files: tuple[str, ...]  # the names of the files that the page reads
+    pairs: bool = False  # whether the model reads pairs of texts
 
     def listed(self, *, files: Mapping[str, str] | None, card: object) -> dict[str, object]:
         """What the pages know before the checkpoint is open.
 
         Args:
-            files: The addresses of its weights, configuration and tokenizer; None where the page holds them.
+            files: The addresses of its files by their names; None where the page holds them.
             card: Its cards, or the address of a file with them.
         """
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
         return {
             "name": self.name,
             "files": files,
+            "held": list(self.files),
             "card": card,
+            "family": self.config.family if isinstance(self.config, ForeignConfig) else "headlight",
+            "task": self.task,
+            "mask": getattr(self.config.tokenizer, "mask", "") if self.task == "filling" else "",
+            "pairs": self.pairs,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
             "examples": examples,
             "heads": prepared.heads,
@@ -91,38 +104,52 @@ class Published:
         scrolling = '<table tabindex="0">'  # on a phone
         return {language: text.replace("<table>", scrolling) for language, text in html.items()}
 
-    def file(self, part: str) -> bytes:
-        return (self.folder / CHECKPOINT_FILES[part]).read_bytes()
+    @property
+    def task(self) -> str:
+        """What the model does, as `Task` in live/engine/types.d.ts: a reader may fill gaps."""
+        fills = isinstance(self.config, ForeignConfig) and self.config.predicts and self.config.task == "reading"
+        return "filling" if fills else self.config.task
+
+    def file(self, name: str) -> bytes:
+        return (self.folder / name).read_bytes()
 
 
 def published(folder: Path) -> Published:
-    """The checkpoint in a folder, if the pages can show it.
+    """The checkpoint in a folder, if the pages can show it: one of ours, or a folder of `transformers`.
 
     Raises:
         CheckpointError: they cannot, or the folder has no checkpoint. The message says why.
     """
-    name = checkpoint_name(folder)
-    if is_foreign(folder):
+    name, folder = checkpoint_name(folder), described_folder(folder)
+    config = read_any_config(folder)
+    weights = files_of_weights(folder)
+    if unsafe := [path.name for path in weights if path.suffix != WEIGHTS]:
         raise CheckpointError(
-            "{name} is a folder of Hugging Face's transformers. The page runs only checkpoints that were trained with "
-            "Headlight. Choose one of them.",
+            "{name} has its weights in {file}, and the page reads only safetensors. Save the model again with "
+            "`save_pretrained`.",
             name=name,
+            file=unsafe[0],
         )
-    config = read_config(folder)
-    require_shown(name, config)
-    for file in CHECKPOINT_FILES.values():
-        if not (folder / file).is_file():
-            raise CheckpointError("{name} has no file {file}. Copy the checkpoint again.", name=name, file=file)
-    return Published(name=name, folder=folder, config=config)
+    if isinstance(config, CheckpointConfig):
+        require_shown(name, config)
+        needed = [CONFIG, "tokenizer.json"]
+    elif config.family in FAMILIES:
+        needed = [CONFIG]
+    else:
+        raise CheckpointError(
+            "{name} is of the family {family}, which the page does not compute. Open it in the app.",
+            name=name,
+            family=config.family,
+        )
+    texts = [file for file in (*TEXTS, *([INDEX] if len(weights) > 1 else [])) if (folder / file).is_file()]
+    if missing := next((file for file in needed if file not in texts), ""):
+        raise CheckpointError("{name} has no file {file}. Copy the checkpoint again.", name=name, file=missing)
+    return Published(name=name, folder=folder, config=config, files=(*texts, *(path.name for path in weights)))
 
 
 def require_shown(name: str, config: CheckpointConfig) -> None:
-    """Raise a CheckpointError if the pages cannot show a checkpoint."""
+    """Raise a CheckpointError if the pages cannot show a checkpoint of ours."""
     model = config.model
-    if config.task != "translation":
-        raise CheckpointError(
-            "{name} classifies texts, and the pages show translators. Choose a translator.", name=name
-        )
     if config.tokenizer.kind != "bpe":
         raise CheckpointError(
             "{name} reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint with "
@@ -131,17 +158,6 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
         )
     if not model.kinds:
         raise CheckpointError("{name} has no attention. Choose a model with attention.", name=name)
-    if isinstance(model, ModelConfig) and (
-        model.positional not in POSITIONS
-        or model.num_kv_heads not in (0, model.num_heads)
-        or model.score_cap
-        or model.attention_sinks
-    ):
-        raise CheckpointError(
-            "{name} has a kind of attention that the page does not compute: ALiBi, a relative bias, shared keys, a "
-            "limit of the scores, or sinks. Choose another checkpoint.",
-            name=name,
-        )
 
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
@@ -206,7 +222,7 @@ def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str
     folder = f"checkpoints/{one.name}"
     if (one.folder / CARD).is_file():
         add(f"{folder}/{CARD}", (one.folder / CARD).read_bytes())
-    return {part: add(f"{folder}/{file}", one.file(part)) for part, file in CHECKPOINT_FILES.items()}
+    return {file: add(f"{folder}/{file}", one.file(file)) for file in one.files}
 
 
 def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
@@ -232,7 +248,7 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
         site["course"] = {"lessons": lessons, "style": "", "texts": texts}
     blocks = {"site": compact(site)}
     for one in checkpoints:
-        blocks |= {f"{part}-{one.name}": zipped(one.file(part)) for part in CHECKPOINT_FILES}
+        blocks |= {f"{file}-{one.name}": zipped(one.file(file)) for file in one.files}
     about = f"{DESCRIPTION}\n{GENERATOR}"
     return one_file(blocks, about=about, form="file", recurrent=recurrent, lessons=bool(lessons)).encode()
 

@@ -1,12 +1,11 @@
 // Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared.
-import { BOS_ID } from "../text/vocab.js";
 import { DecoderState } from "./decoder_state.js";
 import { EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "./search.js";
 
 /**
  * Keep the `size` most probable hypotheses until as many have ended, and return the one with the best score. It has
  * ended, or the limit has cut it.
- * @param {Translator} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }}
+ * @param {Model} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }}
  *   options
  * @returns {Search}
  */
@@ -16,7 +15,7 @@ export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
   const done = [];
   let growing = [EMPTY_HYPOTHESIS];
   while (growing.length) {
-    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids.at(-1) ?? BOS_ID));
+    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids.at(-1) ?? decoder.specials.start));
     const compared = continuations(growing, allowed, size, (token) => decoder.ends(token));
     const fates = decideFates(compared, size, done.length, decoder.limit);
     done.push(...compared.filter((_, i) => fates[i] === "ended" || fates[i] === "cut"));

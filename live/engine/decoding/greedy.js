@@ -1,11 +1,10 @@
 // Greedy search, and the loop that it shares with sampling: one token per step.
-import { BOS_ID } from "../text/vocab.js";
 import { DecoderState } from "./decoder_state.js";
 import { EMPTY_HYPOTHESIS, extended, largestIndices } from "./search.js";
 
 /**
  * Write the most probable token at each step.
- * @param {Translator} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
+ * @param {Model} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
  */
 export function* greedy(model, source, options) {
   return yield* writeOneByOne(new DecoderState(model, source, options), (logProbs) => largestIndices(logProbs, 1)[0]);
@@ -16,10 +15,10 @@ export function* greedy(model, source, options) {
  * @returns {Search}
  */
 export function* writeOneByOne(decoder, choose) {
-  let hypothesis = EMPTY_HYPOTHESIS, token = BOS_ID;
+  let hypothesis = EMPTY_HYPOTHESIS, token = decoder.specials.start;
   while (!hypothesis.finished && hypothesis.ids.length < decoder.limit) {
-    const { allowed: [logProbs], step } = decoder.advance([token]);
-    token = choose(logProbs);
+    const { allowed: [logProbs], forced, step } = decoder.advance([token]);
+    token = forced ?? choose(logProbs); // nothing is drawn there, so a prompt does not change a sample
     hypothesis = extended(hypothesis, token, step.distributions[0][token], 0, decoder.ends(token));
     yield { ...step, token };
   }

@@ -51,7 +51,7 @@ function drawn(logProbs, number) {
 /**
  * Draw each token at random. The log-probabilities of the hypothesis are the model's own, before temperature and
  * filters.
- * @param {Translator} model @param {number[]} source @param {SearchOptions & SamplingFilter & { random: () => number }}
+ * @param {Model} model @param {number[]} source @param {SearchOptions & SamplingFilter & { random: () => number }}
  *   options
  * @returns {Search}
  */

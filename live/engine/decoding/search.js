@@ -1,5 +1,4 @@
 // What every search is made of: hypotheses, and the choice of the best.
-import { EOS_ID } from "../text/vocab.js";
 
 /** @type {Hypothesis} */
 export const EMPTY_HYPOTHESIS = { ids: [], logProbs: [], rows: [], finished: false };
@@ -24,7 +23,7 @@ export function extended({ ids, logProbs, rows }, token, logProb, row, finished)
 
 /** The ids of a hypothesis without its end token. @param {Hypothesis} hypothesis */
 export function writtenIds({ ids, finished }) {
-  return finished && ids[ids.length - 1] === EOS_ID ? ids.slice(0, -1) : ids;
+  return finished ? ids.slice(0, -1) : ids;
 }
 
 /** The indices of the largest numbers, largest first. @param {Float32Array} values */

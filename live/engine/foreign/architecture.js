@@ -10,7 +10,7 @@ const LONGEST_TEXT = 1024, MAX_MAPS = 400 << 20; // tokens; bytes of all maps, a
 const QKV = ["query", "key", "value"], PROJECTIONS = [...QKV, "output"];
 
 /**
- * BERT and similar.
+ * BERT and similar ones.
  * @param {string[]} filling The parts on the way to the logits of a gap: a matrix, its activation ("": that of the
  *   model), a norm, the last matrix, and the names of its bias.
  * @param {string[]} classifying And to those of a class: a matrix, its activation, the last matrix.
@@ -46,7 +46,7 @@ function reader(root, names, filling, classifying, usual = {}) {
 }
 
 /**
- * Llama and similar.
+ * Llama and similar ones.
  * @param {Values} given The rest of the block. @param {Values} [usual] See `reader`. @returns {Family}
  */
 function kin(given, usual = {}, names = NAMES.LLAMA) {
@@ -132,7 +132,7 @@ const roberta = reader("roberta.", NAMES.BERT, [
 ], ["classifier.dense", "tanh", "classifier.out_proj"]);
 
 /** @type {Map<string, Family>} */
-const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
+export const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>} */ ({
   gpt2: {
     root: "transformer.", names: NAMES.GPT2, task: "continuation", joined: "columns",
     usual: { activation_function: "gelu_new" }, block: (values) => ({

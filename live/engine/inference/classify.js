@@ -1,32 +1,52 @@
 // Classify a text, with the attention maps of the run.
 import { softmax } from "../tensor.js";
-import { BOS_ID, EOS_ID } from "../text/vocab.js";
 import { Trace } from "../trace.js";
-import { attentionMaps, recordedIn } from "./translate.js";
+import { logitsOf } from "./reading.js";
+import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
+import { sourceOf } from "./tokens.js";
+import { ATTENTION } from "./translate.js";
 
 const POOLING = "pooling.attention.weights";
 
-/** The ids of a text with its end token. A long text keeps its beginning and its end. @param {number[]} ids */
-export function shortenedIds(ids, maxLength) {
-  const room = maxLength - 1, half = Math.floor(room / 2);
-  return [...(ids.length > room ? [...ids.slice(0, half), ...ids.slice(half - room)] : ids), EOS_ID];
+/** A long text keeps its beginning and its end, where reviews give their opinion. @param {number[]} ids */
+export function shortenedIds(ids, room) {
+  const half = Math.floor(room / 2);
+  return ids.length > room ? [...ids.slice(0, half), ...ids.slice(half - room)] : ids;
 }
 
 /**
- * @param {Pick<ClassifierCheckpoint, "model" | "config">} checkpoint @param {number[]} ids With the end token.
- * @param {{ edits?: Edits, record?: string[] }} [options] @returns {Classification}
+ * The class of a text: a result that has a source and writes nothing. `text` is the most probable label.
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {string} second
+ * @param {{ edits?: Edits, record?: string[] }} options @returns {Result}
  */
-export function classifyIds({ model, config }, ids, { edits = {}, record = [] } = {}) {
-  const trace = new Trace({ record: ["*.weights", ...record], edits });
-  const logits = model.forward(ids.length ? ids : [BOS_ID], trace), probabilities = [...softmax(logits).data];
+export function resultOfClassifying(checkpoint, text, second, options) {
+  const { tokens, ids, dropped, segments } = sourceOf(
+    checkpoint, text, second, checkpoint.config.max_length, shortenedIds
+  );
+  const { label, ...found } = classifyIds(checkpoint, ids, { ...options, segments });
   return {
-    label: config.labels[probabilities.indexOf(Math.max(...probabilities))],
-    probabilities: Object.fromEntries(config.labels.map((label, i) => [label, probabilities[i]])),
+    ...found, text: label, source: tokens, read: [], written: [], finished: true, dropped,
+    languages: checkpoint.languages,
+  };
+}
+
+/**
+ * @param {{ model: any, config: Sizes }} checkpoint @param {number[]} ids With the special tokens.
+ * @param {{ edits?: Edits, record?: string[], segments?: number[] }} [options]
+ */
+export function classifyIds({ model, config }, ids, { edits = {}, record = [], segments } = {}) {
+  const trace = new Trace({ record: [...ATTENTION, ...record], edits }), { labels, several_labels: several } = config;
+  const logits = logitsOf(model, ids, trace, segments);
+  const shares = several ? logits.data.map((one) => 1 / (1 + Math.exp(-one))) : softmax(logits).data;
+  return {
+    label: labels[shares.indexOf(Math.max(...shares))],
+    probabilities: Object.fromEntries(labels.map((label, i) => [label, shares[i]])),
     logits: logits.data,
     ids,
     maps: { ...attentionMaps(trace, config, [], ["encoder"]), ...(
       trace.names.includes(POOLING) && { pooling: trace.joined(POOLING) }
     ) },
+    masks: attentionMasks(trace, config, [], ["encoder"]),
     recorded: recordedIn(trace, []),
   };
 }

@@ -1,146 +1,149 @@
-// Translate one text, and keep the attention maps of the passes that wrote the translation.
+// Translate or continue one text, and keep the attention maps of the passes that wrote the result.
 import { beam } from "../decoding/beam.js";
 import { lengthLimit } from "../decoding/decoder_state.js";
 import { greedy } from "../decoding/greedy.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
-import { entropyOf, finish, largestIndices, writtenIds } from "../decoding/search.js";
+import { finish, writtenIds } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
-import { numLayers } from "../network/translators.js";
-import { concatenate, tensor } from "../tensor.js";
-import { BOS_ID, EOS_ID, PAD_ID } from "../text/vocab.js";
-import { hookName, KINDS, Trace } from "../trace.js";
+import { KINDS, Trace } from "../trace.js";
+import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
+import { shownTokens, sourceOf, withCandidates } from "./tokens.js";
 
-const NUM_CANDIDATES = 10;
+const NEW_TOKENS = 40; // that a language model writes after a text
+export const ATTENTION = ["*.weights", "*.mask"]; // the hook points that every run records
 /** @type {Record<string, [number, number]>} The smallest and the largest value, as in model/config/search.py. */
 const SETTINGS = {
-  beamSize: [1, 64], lengthPenalty: [0, 10], temperature: [0.001, 1000], topK: [0, Infinity], topP: [1e-9, 1],
+  beam_size: [1, 64], length_penalty: [-10, 10], temperature: [0.001, 1000], top_k: [0, Infinity], top_p: [1e-9, 1],
 };
 
-/** Encode a source with its end token, cut to the positions of the model. @param {Checkpoint} checkpoint */
-export function sourceIds({ tokenizer, config }, text) {
-  const ids = tokenizer.encode(text), kept = ids.slice(0, config.max_length - 1);
-  return { ids: [...kept, EOS_ID], dropped: ids.length - kept.length };
+/** Encode a source with its end token, cut to the positions of the model. @param {AnyCheckpoint} checkpoint */
+export function sourceIds(checkpoint, text) {
+  return sourceOf(checkpoint, text, "", checkpoint.config.max_length);
 }
 
-/** The tokens to force, position → id, so that the model writes exactly this text. @param {Checkpoint} checkpoint */
-export function forcedIds({ tokenizer }, text) {
-  return new Map([...tokenizer.encode(text), EOS_ID].entries());
+/** The tokens to force, position → id, so that the model writes exactly this text. @param {AnyCheckpoint} checkpoint */
+export function forcedIds({ target, specials }, text) {
+  return new Map([...target.encode(text), specials.ends[0]].entries());
 }
 
 /**
  * Create the search that the settings choose.
- * @param {Translator} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options
+ * @param {Model} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options
  */
-export function startSearch(model, source, { method, beamSize = 5, seed = 0, ...search }, options) {
+export function startSearch(model, source, search, options) {
   for (const [name, [least, most]] of Object.entries(SETTINGS)) {
-    const { [name]: value = least } = { beamSize, ...search };
+    const value = search[name] ?? least;
     require(
       value >= least && value <= most, "search-settings", N_("{name} is {value}. It must be from {least} to {most}."),
       { name, value, least, most },
     );
   }
-  if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize });
-  if (method === "sample") return sample(model, source, { random: seededNumbers(seed), ...search, ...options });
-  return greedy(model, source, options);
+  const { method, beam_size: size = 5, length_penalty: lengthPenalty, seed = 0 } = search;
+  if (method === "beam") return beam(model, source, { ...options, size, lengthPenalty });
+  if (method !== "sample") return greedy(model, source, options);
+  const { temperature, top_k: topK, top_p: topP, random = seededNumbers(seed) } = search;
+  return sample(model, source, { ...options, temperature, topK, topP, random });
 }
 
 /**
- * Translate one text. The generator yields after each step and returns the translation.
- * @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options]
- * @returns {Generator<Progress, Translation>}
+ * Prepare a search over one text. For a language model, the text is a prompt: the decoder reads its first token, and
+ * all others are forced.
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {SearchOptions} options
  */
-export function* translating(checkpoint, text, { search = {}, forced, limit = 0, edits = {}, record = [] } = {}) {
-  const { model, config } = checkpoint, { ids: source, dropped } = sourceIds(checkpoint, text);
-  const trace = new Trace({ record: ["*.weights", ...record], edits });
-  const started = startSearch(model, source, search, { forced, limit, trace });
-  const most = Math.min(limit, config.max_length) || lengthLimit(source.length, config.max_length);
+function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
+  const { task, config: { max_length: length }, specials } = checkpoint;
+  if (task !== "continuation") {
+    const found = sourceOf(checkpoint, text, "", length), usual = lengthLimit(found.ids.length, length);
+    return { ...found, options: { specials, forced, limit }, given: 0, most: Math.min(limit, length) || usual };
+  }
+  const most = Math.min(limit || NEW_TOKENS, Math.floor(length / 2));
+  const found = sourceOf(checkpoint, text, "", length - most), [start, ...prompt] = found.ids, given = prompt.length;
+  const options = {
+    specials: { ...specials, start }, forced: new Map([...forced, ...prompt.entries()]), limit: given + most, given,
+  };
+  return { ...found, options, given, most };
+}
+
+/**
+ * Translate or continue one text. The generator yields after each step and returns the result.
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {TranslateOptions} [options]
+ * @returns {Generator<Progress, Result>}
+ */
+export function* translating(checkpoint, text, { search = {}, edits = {}, record = [], ...asked } = {}) {
+  const { model, task, specials, tokenizer } = checkpoint, start = searchInput(checkpoint, text, asked);
+  const trace = new Trace({ record: [...ATTENTION, ...record], edits });
+  const started = startSearch(model, start.ids, search, { ...start.options, trace });
   /** @type {Step[]} */
   const steps = [];
   for (;;) {
     const { done, value } = started.next();
-    if (done)
-      return { ...writtenBy(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
+    if (done) {
+      const { given: prompt_length, dropped, tokens } = start, [first] = tokens, continues = task === "continuation";
+      const written = writtenBy(checkpoint, value, steps, trace, continues ? start.ids.slice(0, 1) : []);
+      const mark = () => ({ ...shownTokens(tokenizer, specials, [specials.start])[0], word: -1 });
+      const read = [continues && first ? first : mark(), ...written.written.slice(0, -1)];
+      return { ...written, read, source: continues ? [] : tokens, dropped, prompt_length };
+    }
     steps.push(value);
-    yield progressOf(checkpoint, steps, most, trace);
+    if (steps.length > start.given) yield progressOf(checkpoint, steps, start, trace);
   }
 }
 
-/** Translate one text. @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
+/** Translate one text. @param {AnyCheckpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
 export function translate(checkpoint, text, options) {
   return finish(translating(checkpoint, text, options));
 }
 
-/** @param {Checkpoint} checkpoint @param {Step[]} steps @param {Trace} trace @returns {Progress} */
-function progressOf(checkpoint, steps, most, trace) {
-  const position = steps.length - 1, { token: id, branches, passes, distributions: [logProbs] } = steps[position];
+/**
+ * @param {AnyCheckpoint} checkpoint @param {Step[]} steps @param {{ most: number, given: number }} start
+ * @param {Trace} trace @returns {Progress}
+ */
+function progressOf({ target, specials, config }, steps, { most, given }, trace) {
+  const last = steps.length - 1, position = last - given;
+  const { token: id, branches, passes, distributions: [logProbs] } = steps[last];
   if (id === undefined) return { position, most, branches };
-  const ids = steps.map(({ token }) => token ?? id);
-  const token = withCandidates(checkpoint, shownTokens(checkpoint, ids)[position], logProbs);
-  const maps = attentionMaps(trace, checkpoint.config, passes, ["decoder", "cross"]);
-  return { position, most, branches, token, text: checkpoint.tokenizer.decode(ids), maps };
+  const ids = steps.slice(given).map(({ token }) => token ?? id);
+  const token = withCandidates(target, shownTokens(target, targetOf(specials), ids)[position], logProbs);
+  const maps = attentionMaps(trace, config, passes, ["decoder", "cross"]);
+  return { position, most, branches, token, text: target.decode(ids), maps };
+}
+
+/** The special tokens of what is written. @param {AllSpecials} specials */
+function targetOf(specials) {
+  return { ...specials, ...specials.written };
 }
 
 /**
  * What a hypothesis shows.
- * @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace
+ * @param {AnyCheckpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace
+ * @param {number[]} before Ids with which the text begins.
  */
-function writtenBy(checkpoint, hypothesis, steps, trace) {
-  const { tokenizer, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
+function writtenBy(checkpoint, hypothesis, steps, trace, before) {
+  const { target, specials, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
   const passes = rows.map((row, t) => steps[t].passes[row]);
-  const tokens = shownTokens(checkpoint, ids).map((token, t) => withCandidates(
-    checkpoint, token, steps[t].distributions[rows[t]]
+  const written = shownTokens(target, targetOf(specials), ids).map((token, t) => withCandidates(
+    target, token, steps[t].distributions[rows[t]]
   ));
   return {
-    text: tokenizer.decode(writtenIds(hypothesis)),
-    read: [...shownTokens(checkpoint, [BOS_ID]), ...tokens.slice(0, -1)],
-    written: tokens,
+    text: target.decode([...before, ...writtenIds(hypothesis)]),
+    written,
     maps: attentionMaps(trace, config, passes, Object.keys(KINDS)),
+    masks: attentionMasks(trace, config, passes, Object.keys(KINDS)),
     finished,
     languages,
+    first_token_fixed: (specials.first ?? null) !== null,
     recorded: recordedIn(trace, passes),
   };
-}
-
-/** @param {Pick<Checkpoint, "tokenizer">} checkpoint @param {number[]} ids @returns {Token[]} */
-export function shownTokens({ tokenizer }, ids) {
-  const words = tokenizer.words(ids);
-  return ids.map(
-    (id, i) => ({ text: tokenizer.shown(id), id, word: [PAD_ID, BOS_ID, EOS_ID].includes(id) ? -1 : words[i] })
-  );
-}
-
-/** @param {Checkpoint} checkpoint @param {Token} token @param {Float32Array} logProbs @returns {Token} */
-function withCandidates({ tokenizer }, token, logProbs) {
-  const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });
-  const candidates = largestIndices(logProbs, NUM_CANDIDATES).map(candidate);
-  return { ...token, probability: Math.exp(logProbs[token.id]), candidates, entropy: entropyOf(logProbs) };
-}
-
-/**
- * The recorded weights, (L, H, queries, keys) for each kind of attention that the model has.
- * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis. @param {string[]} kinds
- */
-export function attentionMaps(trace, config, passes, kinds) {
-  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map((kind) => {
-    const names = Array.from({ length: numLayers(config, kind) }, (_, layer) => hookName(kind, layer, "weights"));
-    const maps = names.map((name) => trace.joined(name, passes));
-    return [kind, tensor([maps.length, ...maps[0].shape], concatenate(...maps.map(({ data }) => data)))];
-  }));
 }
 
 /**
  * Read a source and a target in one pass, as in training, and keep what passes the hook points. Tokens with the id of
  * padding are masked.
- * @param {Checkpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
+ * @param {AnyCheckpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
  * @param {{ edits?: Edits, record?: string[] }} [options]
  */
 export function readingOf({ model }, source, target, { edits = {}, record = [] } = {}) {
   const trace = new Trace({ record: ["*.weights", ...record], edits });
   model.decode(target, model.encode(source, trace), trace);
   return { recorded: recordedIn(trace, []) };
-}
-
-/** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
-export function recordedIn(trace, passes) {
-  return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)]));
 }

@@ -1,5 +1,5 @@
-// Masks in a report, in the place of masks.js: the masks of its text, which needs no padding, and the weights of one
-// head.
+// The masks of one text, which needs no padding, and the weights of one head: in a report, and for a model that
+// translates no batch.
 import { attentionMap, leastWidth } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
@@ -8,8 +8,8 @@ import { beside, caption, heading, mount, place } from "../controls/controls.js"
 import { kindsOf, largeMap, mapName, maskMap, namesOf, viewOf, weightsOf } from "../pictures/maps.js";
 
 /** @param {Element} root @param {App} app */
-export async function showMasks(root, app) {
-  const translation = await app.ifCurrent(app.translate()), { kind, layer, head } = singleHead(app);
+export async function showTextMasks(root, app) {
+  const translation = await app.ifCurrent(app.result()), { kind, layer, head } = singleHead(app);
   const kinds = kindsOf(app.info.heads);
   const { source, read } = translation;
   const width = leastWidth([...source, ...read].map(({ text }) => text), Math.max(source.length, read.length));

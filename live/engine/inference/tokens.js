@@ -1,0 +1,77 @@
+// The tokens of a text as a page shows them.
+import { entropyOf, largestIndices } from "../decoding/search.js";
+
+const NUM_CANDIDATES = 10;
+
+/**
+ * Tokens as shown on the screen.
+ * @param {Tokenizer} tokenizer @param {AllSpecials} specials @param {number[]} ids
+ * @param {number} [before] How many words are before them.
+ * @returns {Token[]}
+ */
+export function shownTokens(tokenizer, { marks, unknown }, ids, before = 0) {
+  const words = tokenizer.words(ids);
+  return ids.map((id, i) => ({
+    text: tokenizer.shown(id), id, word: marks.includes(id) ? -1 : words[i] + before,
+    ...(id === unknown && { unknown: true }),
+  }));
+}
+
+/** The place of the first separator with something behind it; -1 without one. */
+function separatorIn(ids, separator) {
+  return separator.length
+    ? ids.findIndex((_, i) => i + separator.length < ids.length && separator.every((id, j) => ids[i + j] === id))
+    : -1;
+}
+
+/**
+ * The source tokens of a text, or of a pair of texts, with the special tokens around them. They are cut to the
+ * positions of the model: a single text at its end, a pair where it is longer.
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {string} second @param {number} most
+ * @param {(ids: number[], room: number) => number[]} [cut] A single text.
+ */
+export function sourceOf({ tokenizer, specials }, text, second, most, cut = (ids, room) => ids.slice(0, room)) {
+  const { before = [], separator = [], after = [] } = specials, room = most - before.length - after.length;
+  const whole = tokenizer.encode(text), at = second.trim() ? -1 : separatorIn(whole, separator);
+  const [a, b] = at < 0
+    ? [whole, second.trim() ? tokenizer.encode(second) : []]
+    : [whole.slice(0, at), whole.slice(at + separator.length)];
+  const [first, other] = b.length ? cutPair(a, b, Math.max(room - separator.length, 0)) : [cut(a, room), []];
+  const shown = (ids, words = 0) => shownTokens(tokenizer, specials, ids, words);
+  const marked = (ids) => shown(ids).map((token) => ({ ...token, word: -1 }));
+  // Some tokenizers have no space before the first word of a text.
+  const textOf = (ids, words = 0) => shown(ids, words).map(
+    (token, i) => (i ? token : { ...token, text: token.text.replace(/^·/, "") })
+  );
+  const own = textOf(first);
+  const words = Math.max(-1, ...own.map(({ word }) => word)) + 1;
+  const part = (tokens, part) => (b.length ? tokens.map((token) => ({ ...token, part })) : tokens);
+  /** @type {Token[]} */
+  const tokens = [
+    ...marked(before), ...part(own, "A"), ...(b.length ? marked(separator) : []), ...part(textOf(other, words), "B"),
+    ...marked(after),
+  ];
+  const start = tokens.findIndex((token) => token.part === "B");
+  return {
+    tokens, dropped: a.length + b.length - first.length - other.length,
+    ids: tokens.length ? tokens.map(({ id }) => id) : [specials.start],
+    segments: start < 0 ? undefined : tokens.map((_, i) => +(i >= start)),
+  };
+}
+
+/** As in the library, the longer text is shortened first. @returns {[number[], number[]]} */
+function cutPair(a, b, room) {
+  const fewer = Math.min(a.length, b.length, Math.floor(room / 2));
+  const more = Math.min(Math.max(a.length, b.length), room - fewer), isShorter = a.length <= b.length;
+  return [a.slice(0, isShorter ? fewer : more), b.slice(0, isShorter ? more : fewer)];
+}
+
+/**
+ * A token with the candidates at its place, best first.
+ * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs @returns {Token}
+ */
+export function withCandidates(tokenizer, token, logProbs) {
+  const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });
+  const candidates = largestIndices(logProbs, NUM_CANDIDATES).map(candidate);
+  return { ...token, probability: Math.exp(logProbs[token.id]), candidates, entropy: entropyOf(logProbs) };
+}

@@ -1,0 +1,231 @@
+// The tokenizer of a folder of Hugging Face's `transformers`: the same ids and texts as its library `tokenizers`.
+import { EngineError, N_, require } from "../errors.js";
+import { addedTokens, cutAtTokens } from "./added_tokens.js";
+import { DECODERS, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./library_parts.js";
+import { bytesOf, shownBytes, toBytes } from "./shown_bytes.js";
+import { MAX_TOKENS, SUBWORDS } from "./subwords.js";
+import { framed, framesOf, templatesOf } from "./templates.js";
+import { withoutTokenizerJson } from "./vocabulary_files.js";
+
+const MAX_FILE = 40 << 20; // characters
+const MAX_BYTES = 1 << 14; // of a text: the time grows with the square of its longest piece
+const DAMAGED_FILE = N_("tokenizer.json is damaged. Copy it again.");
+const CONTINUES = "·"; // shown before a subword that continues a word
+const END_OF_WORD = "</w>"; // in older byte-pair encodings
+const STARTS_WITH_HAN = /^(?![\uFA0E-\uFA29])\p{Unified_Ideograph}/u;
+const STARTS_WITH_LETTER = /^[\p{L}\p{N}]/u;
+/** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
+const USUAL = {
+  bos: ["<s>"], cls: ["[CLS]"], eos: ["</s>"], sep: ["[SEP]"], pad: ["<pad>", "[PAD]"], mask: ["<mask>", "[MASK]"],
+  unk: ["<unk>", "[UNK]"],
+};
+
+/**
+ * How to read a token: its text, and whether it begins a word. The most frequent mark of a vocabulary decides.
+ * @type {Record<string, (token: string) => [string, boolean]>}
+ */
+const READINGS = {
+  "▁": (token) => { // SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte
+    const byte = /^<0x([\dA-F]{2})>$/.exec(token);
+    if (byte) return [shownBytes(Uint8Array.of(Number.parseInt(byte[1], 16))), false];
+    return [token.replace(/^▁+/, "").replaceAll("▁", " "), token.startsWith("▁")];
+  },
+  Ġ: (token) => { // GPT-2: each byte is written as a printable character
+    const bytes = bytesOf(token), text = bytes ? shownBytes(bytes) : token;
+    return [bytes ? text.replace(/^ /, "") : text, bytes !== null && text.startsWith(" ")];
+  },
+  "##": (token) => [token.replace(/^##/, ""), !token.startsWith("##")], // BERT: ## continues a word
+  "": (token) => [token.endsWith(END_OF_WORD) ? token.slice(0, -END_OF_WORD.length) : token, false],
+};
+
+/** @param {string} text */
+export function startsWithHan(text) {
+  return STARTS_WITH_HAN.test(text);
+}
+
+export class Tokenizer {
+  /**
+   * @param {any} values The contents of `tokenizer.json`.
+   * @param {{ names?: Record<string, any> | null, isLiteral?: boolean }} [options] `names` of special tokens, as the
+   *   settings have them (`mask_token`); null without settings. `isLiteral`: no text contains special tokens.
+   */
+  constructor(values, { names = null, isLiteral = false } = {}) {
+    const { model } = values, kind = model.type ?? "BPE";
+    const [normalizers, preTokenizers] = [
+      stepsOf(values.normalizer, NORMALIZERS).map((change) => (texts) => texts.map((text) => change(text))),
+      stepsOf(values.pre_tokenizer, PRE_TOKENIZERS),
+    ];
+    /** Token → id. @type {Map<string, number>} */
+    this.vocabulary = new Map(
+      Array.isArray(model.vocab) ? model.vocab.map(([token], id) => [token, id]) : Object.entries(model.vocab)
+    );
+    require(Object.hasOwn(SUBWORDS, kind), "tokenizer-damaged", DAMAGED_FILE);
+    this.subwords = SUBWORDS[kind](model, this.vocabulary);
+    const added = addedTokens(values.added_tokens ?? [], this.vocabulary, DAMAGED_FILE);
+    this.normalize = (text) => runSteps(normalizers, [text])[0];
+    this.preTokenize = (text, isFirst) => runSteps(preTokenizers.map((step) => (pieces) => pieces.flatMap(
+      (piece, i) => (piece ? step(piece, isFirst && i === 0) : [piece])
+    )), [text]);
+    /** @type {string[]} */
+    this.tokens = [];
+    const keep = (token, id) => {
+      require(Number.isInteger(id) && id >= 0 && id < MAX_TOKENS, "tokenizer-damaged", DAMAGED_FILE);
+      this.tokens[id] = token;
+    };
+    this.vocabulary.forEach((id, token) => keep(token, id));
+    for (const { content, id } of added) keep(content, id);
+    const written = added.map((token) => (
+      token.normalized ? { ...token, content: this.normalize(token.content) } : token
+    ));
+    for (const { id, content } of written) this.tokens[id] = content;
+    const found = isLiteral ? [] : written;
+    this.cutBefore = cutAtTokens(found.filter(({ normalized }) => !normalized));
+    this.cutAfter = cutAtTokens(found.filter(({ normalized }) => normalized));
+    this.decoders = values.decoder ? stepsOf(values.decoder, DECODERS) : [(tokens) => [tokens.join(" ")]];
+    this.templates = templatesOf(values.post_processor);
+    this.skipped = new Set(added.filter((token) => token.special).map(({ content }) => content));
+    this.specials = this.findSpecials(names, added, model);
+    this.reading = READINGS[this.mostFrequentMark()];
+  }
+
+  /** The number of ids. */
+  get size() {
+    return this.tokens.length;
+  }
+
+  /** @returns {SpecialIds} */
+  findSpecials(names, added, { unk_token }) {
+    const own = new Map(added.map(({ content, id }) => [content, id]));
+    const idOf = (token) => own.get(token) ?? this.vocabulary.get(token) ?? null;
+    const named = (name) => {
+      const value = names?.[`${name}_token`], usual = names ? [] : USUAL[name].filter((one) => this.skipped.has(one));
+      return idOf(value?.content ?? value ?? usual[0]);
+    };
+    const [before, after] = framesOf(this.templates.single), [first, separator, last] = framesOf(this.templates.pair);
+    const has = Object.fromEntries(Object.keys(USUAL).map((name) => [name, named(name)]));
+    const marks = [...Object.values(has), ...added.filter(({ special }) => special).map(({ id }) => id)];
+    return {
+      start: has.bos ?? has.cls, end: has.eos ?? has.sep, padding: has.pad, mask: has.mask,
+      unknown: has.unk ?? (names ? null : idOf(unk_token)), before, after,
+      separator: `${first}|${last}` === `${before}|${after}` ? separator : [],
+      marks: new Set(marks.filter((id) => id !== null)),
+    };
+  }
+
+  mostFrequentMark() {
+    const begins = (mark) => (token) => token.startsWith(mark) && token !== mark;
+    const count = (mark) => this.tokens.filter(begins(mark)).length;
+    const [mark, most] = ["▁", "Ġ", "##"].map((one) => /** @type {const} */ ([one, count(one)])).reduce(
+      (best, one) => (one[1] > best[1] ? one : best)
+    );
+    return most ? mark : "";
+  }
+
+  /** The ids of a text, without the special tokens of the template. @param {string} typed @returns {number[]} */
+  encode(typed) {
+    const tooLong = () => new EngineError(
+      "text-too-long", N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES }
+    );
+    if (typed.length > MAX_BYTES || toBytes(typed).length > MAX_BYTES) throw tooLong();
+    let isFirst = true, left = 2 * MAX_BYTES; // byte-level tokenizers write some characters as several
+    const ids = [];
+    for (const part of this.cutBefore(typed.toWellFormed())) {
+      for (const section of typeof part === "string" ? this.cutAfter(this.normalize(part)) : [part]) {
+        if (typeof section === "number") ids.push(section);
+        else
+          for (const piece of this.preTokenize(section, isFirst)) {
+            left -= piece.length;
+            if (left < 0) throw tooLong();
+            if (piece) ids.push(...this.subwords(piece));
+          }
+        isFirst = false;
+      }
+      isFirst = false;
+    }
+    return ids;
+  }
+
+  /**
+   * A text or a pair in the template of the model, with at most so many ids. As in the library, the longer text of a
+   * pair is shortened first.
+   * @param {string} text @param {string} [second] "" without a second text.
+   * @returns {Framed & { dropped: number }}
+   */
+  framed(text, second = "", most = Number.POSITIVE_INFINITY) {
+    const pieces = second ? this.templates.pair : this.templates.single;
+    const a = this.encode(text), b = second ? this.encode(second) : [];
+    const room = Math.max(most - framesOf(pieces).flat().length, 0);
+    const fewer = Math.min(a.length, b.length, Math.floor(room / 2));
+    const more = Math.min(Math.max(a.length, b.length), room - fewer);
+    const [keptA, keptB] = a.length <= b.length ? [fewer, more] : [more, fewer];
+    return {
+      ...framed(pieces, { A: a.slice(0, keptA), B: b.slice(0, keptB) }), dropped: a.length + b.length - keptA - keptB,
+    };
+  }
+
+  /** The text of ids, without special tokens. @param {number[]} ids */
+  decode(ids) {
+    const tokens = ids.map((id) => this.tokens[id]).filter((token) => token !== undefined && !this.skipped.has(token));
+    return tokens.length ? runSteps(this.decoders, tokens).join("") : "";
+  }
+
+  /** The text of a token, and whether it begins a word. @param {number} id @returns {[string, boolean]} */
+  read(id) {
+    const token = this.tokens[id] ?? `⟨${id}⟩`; // models often have more embeddings than tokens
+    return this.specials.marks.has(id) ? [token, true] : this.reading(token);
+  }
+
+  /** A token as shown on the screen. @param {number} id */
+  shown(id) {
+    const [text, begins] = this.read(id);
+    if (begins) return text || "␣";
+    return STARTS_WITH_LETTER.test(text) && !startsWithHan(text) ? CONTINUES + text : text;
+  }
+
+  /**
+   * For each id the word that it belongs to, counted from 0. A word begins at the mark of a space, at a character that
+   * is not a letter, and at a Chinese character.
+   * @param {number[]} ids
+   */
+  words(ids) {
+    let word = -1, isApart = true;
+    return ids.map((id) => {
+      const [text, begins] = this.read(id);
+      const isSign = !(STARTS_WITH_LETTER.test(text) || text.startsWith("⟨")) || startsWithHan(text);
+      if (isApart || begins || isSign) word++;
+      isApart = this.specials.marks.has(id) || (isSign && text !== "") || !!this.tokens[id]?.endsWith(END_OF_WORD);
+      return word;
+    });
+  }
+}
+
+/** A JSON file; null without it. @param {Record<string, string>} texts Name of a file → its text. @returns {any} */
+function json(texts, name) {
+  return Object.hasOwn(texts, name) ? JSON.parse(texts[name]) : null;
+}
+
+/**
+ * The tokenizer of a folder: of `tokenizer.json`, or of `vocab.txt` or `vocab.json` and `merges.txt`.
+ * @param {Record<string, string>} texts Name of a file → its text; other files are left out.
+ * @returns {Tokenizer}
+ */
+export function readTokenizer(texts) {
+  try {
+    for (const text of Object.values(texts)) require(text.length <= MAX_FILE, "tokenizer-damaged", DAMAGED_FILE);
+    const settings = json(texts, "tokenizer_config.json"), map = json(texts, "special_tokens_map.json");
+    const names = settings || map ? { ...map, ...settings } : null;
+    const values = json(texts, "tokenizer.json") ?? withoutTokenizerJson(texts, names ?? {});
+    require(values, "tokenizer-missing", N_(
+      "The folder has no tokenizer that the browser knows: tokenizer.json, vocab.txt, or vocab.json and merges.txt."
+    ));
+    const known = new Set((values.added_tokens ?? []).map(({ content }) => content));
+    const more = Object.entries({ ...settings?.added_tokens_decoder }).map(
+      ([id, token]) => ({ ...token, id: Number(id) })
+    );
+    const added_tokens = [...(values.added_tokens ?? []), ...more.filter(({ content }) => !known.has(content))];
+    return new Tokenizer({ ...values, added_tokens }, { names });
+  } catch (error) {
+    if (error instanceof EngineError) throw error;
+    throw new EngineError("tokenizer-damaged", DAMAGED_FILE);
+  }
+}

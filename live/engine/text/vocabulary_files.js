@@ -1,0 +1,55 @@
+// Older folders have no tokenizer.json. What it would contain follows from the files of the vocabulary.
+
+const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
+
+/**
+ * The contents of tokenizer.json for BERT's `vocab.txt`, or for the `vocab.json` and `merges.txt` of GPT-2 and RoBERTa.
+ * @param {Record<string, string>} texts Name of a file → its text. @param {Record<string, any>} settings
+ * @returns {any} null without these files
+ */
+export function withoutTokenizerJson(texts, settings) {
+  const named = (name, usual) => settings[`${name}_token`]?.content ?? settings[`${name}_token`] ?? usual;
+  if (Object.hasOwn(texts, "vocab.txt")) {
+    const lines = texts["vocab.txt"].replace(/\n$/, "").split("\n");
+    const vocab = new Map(lines.map((line, id) => [line.trimEnd(), id]));
+    const tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(
+      (usual) => named(usual.slice(1, -1).toLowerCase(), usual)
+    );
+    const [, unk_token, cls, sep] = tokens, { do_lower_case = true, tokenize_chinese_chars = true } = settings;
+    return {
+      added_tokens: addedOf(tokens, vocab),
+      normalizer: {
+        type: "BertNormalizer", clean_text: true, handle_chinese_chars: tokenize_chinese_chars,
+        strip_accents: settings.strip_accents, lowercase: do_lower_case,
+      },
+      pre_tokenizer: { type: "BertPreTokenizer" },
+      model: { type: "WordPiece", unk_token, vocab: Object.fromEntries(vocab) },
+      post_processor: { type: "BertProcessing", cls: [cls, vocab.get(cls)], sep: [sep, vocab.get(sep)] },
+      decoder: { type: "WordPiece", prefix: "##", cleanup: true },
+    };
+  }
+  if (!(Object.hasOwn(texts, "vocab.json") && Object.hasOwn(texts, "merges.txt"))) return null;
+  const vocab = new Map(Object.entries(JSON.parse(texts["vocab.json"])));
+  const lines = texts["merges.txt"].replace(/\r?\n$/, "").split(/\r?\n/);
+  const merges = lines.filter((line) => !line.startsWith("#version"));
+  const isRoberta = vocab.has("<s>") && vocab.has("</s>");
+  const byteLevel = { type: "ByteLevel", add_prefix_space: settings.add_prefix_space ?? false };
+  const begin = named("cls", "<s>"), end = named("sep", "</s>"), mask = named("mask", "<mask>");
+  return {
+    added_tokens: addedOf(
+      isRoberta ? ["<pad>", "<unk>", begin, end, mask] : [named("eos", "<|endoftext|>")], vocab
+    ).map((token) => ({ ...token, lstrip: token.content === mask })),
+    pre_tokenizer: byteLevel, decoder: byteLevel,
+    model: { type: "BPE", vocab: Object.fromEntries(vocab), merges },
+    post_processor: isRoberta
+      ? { type: "RobertaProcessing", cls: [begin, vocab.get(begin)], sep: [end, vocab.get(end)] }
+      : byteLevel,
+  };
+}
+
+/** Special tokens of a vocabulary, as tokenizer.json lists them. @param {Map<string, number>} vocab */
+function addedOf(tokens, vocab) {
+  return [...new Set(tokens)].filter((content) => vocab.has(content)).map(
+    (content) => ({ content, id: vocab.get(content), ...FLAGS })
+  );
+}
