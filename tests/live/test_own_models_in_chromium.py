@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from model.inference.opening import open_checkpoint
-from model.inference.result import Result
-from model.inference.run import Run, compute
+from model.inference.run import Result, Run
+from model.inference.translate import compute
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 from tests.live.conftest import Open

@@ -1,4 +1,4 @@
-// Byte-level byte-pair encoding, as model/text/byte_pair.py writes it: words are split into frequent subwords.
+// Byte-level byte-pair encoding, as model/text/tokenizers.py writes it: words are split into frequent subwords.
 import { EngineError, N_, require } from "../errors.js";
 import { clean } from "./cleaning.js";
 import { wordsOf } from "./library_parts.js";

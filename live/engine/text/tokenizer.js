@@ -72,7 +72,7 @@ export class Tokenizer {
       require(Number.isInteger(id) && id >= 0 && id < MAX_TOKENS, "tokenizer-damaged", DAMAGED_FILE);
       this.tokens[id] = token;
     };
-    this.vocabulary.forEach((id, token) => keep(token, id));
+    for (const [token, id] of this.vocabulary) keep(token, id);
     for (const { content, id } of added) keep(content, id);
     const written = added.map((token) => (
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
