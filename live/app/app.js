@@ -33,13 +33,13 @@ class OutOfDate extends Error {}
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
-   *   report?: Report }} site
+   *   foreign?: string, report?: Report }} site
    */
   constructor(site) {
     this.site = site;
     useWords(/** @type {any} */ (site.words.en));
     Object.assign(SHARED, site.shared);
-    this.session = new Session();
+    this.session = new Session(site.foreign);
     this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
     this.page = "";
     /** @type {Choices} */

@@ -7,7 +7,9 @@ const KEPT = 24; // results
 const CANCELLED = N_("The work was cancelled.");
 
 export class Session {
-  constructor() {
+  /** @param {string | undefined} script That opens folders of other libraries, if it is one of its own. */
+  constructor(script) {
+    this.script = script;
     this.engine = startAnswers();
     /** @type {Info | null} */
     this.info = null;
@@ -64,7 +66,7 @@ export class Session {
         this.report?.();
       } });
       require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
-      const info = await this.engine.open(files, { signal, report: (progress) => {
+      const info = await this.engine.open({ ...files, script: this.script }, { signal, report: (progress) => {
         this.progress = progress;
         this.report?.();
       } });
@@ -90,7 +92,7 @@ export class Session {
     });
     const { engine } = this;
     try {
-      return await Promise.race([engine.describe(files), late]);
+      return await Promise.race([engine.describe({ ...files, script: this.script }), late]);
     } catch (error) {
       if (/** @type {any} */ (error).code === "too-slow" && engine === this.engine) this.restart();
       throw error;

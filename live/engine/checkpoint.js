@@ -1,11 +1,9 @@
-// A checkpoint is a folder with `model.safetensors`, `config.json` and `tokenizer.json`. It contains no code.
+// Opens our own checkpoints: folders with `model.safetensors`, `config.json` and `tokenizer.json`, without code.
 import { readSizes } from "./config/model.js";
 import { N_, require } from "./errors.js";
-import { describeForeign, layoutOf } from "./foreign/architecture.js";
-import { ForeignWeights } from "./foreign/blocks.js";
-import { settingsOf } from "./foreign/sizes.js";
 import { makeModel } from "./network/translators.js";
-import { BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
+import { BytePairTokenizer } from "./text/tokenizers.js";
+import { AROUND_OURS, BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -33,32 +31,42 @@ export function readConfig(json) {
   return { task, model: readSizes(task, model), tokenizer, figures };
 }
 
-/**
- * What a checkpoint is, from its texts alone: nothing is read from its weights.
- * @param {Record<string, string>} texts By their names: "config.json", and the files of settings beside it.
- * @returns {Description}
- */
-export function describe(texts) {
-  if (!("format" in settingsOf(texts["config.json"]))) return describeForeign(texts);
-  const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
-    texts["config.json"]
-  );
-  return {
-    family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
-    specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },
-  };
+/** The tokenizer of one of our own checkpoints. @param {Record<string, string>} texts @param {Sizes} config */
+function tokenizerOf(texts, config) {
+  const { tokenizer: { kind } } = readConfig(texts["config.json"]);
+  require(kind === "bpe", "tokenizer-unsupported", N_(
+    "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
+    + "with subwords."
+  ));
+  const tokenizer = new BytePairTokenizer(texts["tokenizer.json"]);
+  for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
+    require(
+      config[name] === tokenizer.size, "config-damaged",
+      N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."),
+      { found: tokenizer.size, name, size: config[name] },
+    );
+  return tokenizer;
 }
 
-/**
- * Make a model. Its numbers come with `weights.read()`.
- * @param {Description} description @param {Weights} weights
- * @returns {Model}
- */
-export function modelOf(description, weights) {
-  const { family, config } = description;
-  if (family !== "headlight") // a text has no padding, whatever its ids, and a file may have more tensors
-    return makeModel(new ForeignWeights(weights, layoutOf(description), config), config, -1);
-  const model = makeModel(weights, config, PAD_ID);
-  weights.requireAllTaken();
-  return /** @type {any} */ (model);
-}
+/** @type {Opener} */
+export const OURS = {
+  describe(texts) {
+    const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
+      texts["config.json"]
+    );
+    return {
+      family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
+      specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },
+    };
+  },
+
+  modelOf({ config }, weights) {
+    const model = makeModel(weights, config, PAD_ID);
+    weights.requireAllTaken();
+    return /** @type {any} */ (model);
+  },
+
+  tokenizerOf,
+
+  specialsOf: ({ specials }) => ({ ...AROUND_OURS, ...specials }),
+};

@@ -2,8 +2,7 @@
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
 import { EngineError, N_, require } from "./errors.js";
-import { running } from "./inference/run.js";
-import { readingOf } from "./inference/translate.js";
+import { readingOf, running } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
 import { openCheckpoint, readCheckpoint } from "./opening.js";

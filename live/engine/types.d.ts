@@ -129,7 +129,15 @@ interface SpecialIds {
   before: number[]; after: number[]; separator: number[]; marks: Set<number>;
 }
 /** Files by their names, such as "config.json" and "model.safetensors". */
-interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob> }
+/** Contents by the names of the files; and the script that opens folders of other libraries, if it is one of its own. */
+interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob>; script?: string }
+/** What opens the folders of a library. Nothing is read from the weights until `weights.read()`. */
+interface Opener {
+  describe(texts: Record<string, string>): Description; // by their names: "config.json", and the settings beside it
+  modelOf(description: Description, weights: Weights): Model;
+  tokenizerOf(texts: Record<string, string>, config: Sizes): Tokenizer;
+  specialsOf(description: Description, tokenizer: any): AllSpecials;
+}
 /**
  * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
  * no text. `written`: of the target, if it has its own vocabulary.
@@ -190,7 +198,7 @@ interface Token { text: string; id: number; word: number; part?: string; unknown
  */
 interface Run { text: string; second?: string; search?: SearchConfig; forced?: [number, number][]; changes?: string }
 /**
- * What a model did, for every task: the fields of model/inference/result.py. At position t the decoder reads `read[t]`
+ * What a model did, for every task: the fields of model/inference/run.py. At position t the decoder reads `read[t]`
  * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
  * queries, keys), 1 = may attend. `prompt_length`: how many of the first written tokens are a prompt. Only a
  * classification has probabilities. `maps` has "pooling", (H, 1, S), where a learned query pools.

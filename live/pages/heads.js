@@ -3,7 +3,7 @@ import { button, caption, heading, mount, place, segmented, slider, toggle } fro
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
 import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
-import { outcomesOf } from "../engine/inference/result.js";
+import { outcomesOf } from "../engine/inference/run.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { headSwitches } from "../ui/head_switches.js";

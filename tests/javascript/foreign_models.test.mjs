@@ -1,7 +1,7 @@
 // What the engine says about the config.json of other libraries. tests/live compares the models with the library.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { describe, modelOf } from "../../live/engine/checkpoint.js";
+import { FOREIGN } from "../../live/engine/foreign/folder.js";
 
 const LLAMA = {
   hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, intermediate_size: 48,
@@ -40,7 +40,7 @@ const WRONG = [
 ];
 
 /** @param {Record<string, any>} config */
-const described = (config, more = {}) => describe({ "config.json": JSON.stringify(config), ...more });
+const described = (config, more = {}) => FOREIGN.describe({ "config.json": JSON.stringify(config), ...more });
 
 /** Every number in a description. */
 function numbersIn(value) {
@@ -128,7 +128,7 @@ test("what the browser cannot run is named, with a remedy", () => {
   );
   refused({ model_type: "mamba" }, /family mamba.*gpt2, .*Open this model in the app\.$/);
   for (const model_type of [undefined, null, {}, 5]) refused({ model_type }, /^config\.json is missing or names no/);
-  assert.throws(() => describe({}), /^EngineError: config\.json is missing/);
+  assert.throws(() => FOREIGN.describe({}), /^EngineError: config\.json is missing/);
   refused({ hidden_act: "relu2" }, /^activation is relu2\. The browser runs relu, .*app\.$/);
   refused({ rope_parameters: { rope_type: "yarn", factor: 2 } }, /^rope_type is yarn\./);
   refused({ quantization_config: { quant_method: "gptq" } }, /quantized.*full or half precision\.$/);
@@ -147,5 +147,5 @@ test("a model asks for nothing that the file does not have", () => {
   const weights = { entries: new Map(), has: () => false, matrix(name) {
     throw new Error(name);
   } };
-  assert.throws(() => modelOf(description, weights), /^Error: embed_tokens\.weight$/);
+  assert.throws(() => FOREIGN.modelOf(description, weights), /^Error: embed_tokens\.weight$/);
 });

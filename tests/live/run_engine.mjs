@@ -3,19 +3,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import { readAddress, readForced, writeAddress } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
-import shared from "../../live/shared.json" with { type: "json" };
 import { shuffled } from "../../live/pages/positions.js";
-import { describe, modelOf } from "../../live/engine/checkpoint.js";
+import { OURS } from "../../live/engine/checkpoint.js";
+import { FOREIGN } from "../../live/engine/foreign/folder.js";
 import { LocalEngine } from "../../live/engine/engine.js";
-import { greedy } from "../../live/engine/decoding/greedy.js";
-import { finish, largestIndices } from "../../live/engine/decoding/search.js";
+import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
-import { recordedIn } from "../../live/engine/inference/result.js";
+import { recordedIn } from "../../live/engine/inference/run.js";
 import { sourceIds, translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
 import { NO_TRACE, Trace } from "../../live/engine/trace.js";
+import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);
 /** @type {any} */
@@ -49,7 +49,7 @@ const JOBS = {
     return written;
   },
   /** The sizes that each text of a config.json describes. */
-  describe: (_engine, { configs }) => configs.map((config) => describe({ "config.json": config }).config),
+  describe: (_engine, { configs }) => configs.map((config) => OURS.describe({ "config.json": config }).config),
   described: () => ({ ...foreign, model: undefined, weights: undefined }),
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {
@@ -115,15 +115,15 @@ const names = ["config.json", "tokenizer.json", "generation_config.json"];
 const texts = Object.fromEntries(names.filter((name) => existsSync(`${folder}/${name}`)).map(
   (name) => [name, `${read(name)}`]
 ));
-const description = describe(texts);
+const opener = "format" in JSON.parse(texts["config.json"]) ? OURS : FOREIGN, description = opener.describe(texts);
 if (description.family !== "headlight") {
   const weights = await Weights.open({ file });
-  foreign = { ...description, model: modelOf(description, weights) };
+  foreign = { ...description, model: opener.modelOf(description, weights) };
   await weights.read();
 } else
 if (description.task === "classification") { // its words need spaCy, so the tests give ids
   const weights = await Weights.open({ file });
-  classifier = { ...description, model: modelOf(description, weights) };
+  classifier = { ...description, model: opener.modelOf(description, weights) };
   await weights.read();
 } else await engine.open({ texts, weights: { "model.safetensors": file } });
 const results = [];

@@ -2,7 +2,7 @@
 // its size and special tokens, and for each line its ids, their tokens and words, the text that they decode to, and the
 // line in the template, alone and with a second text; or the code and the sentence of an error. All as JSON.
 import { readFileSync } from "node:fs";
-import { readTokenizer } from "../../live/engine/text/tokenizer.js";
+import { readTokenizer } from "../../live/engine/tokenizers/tokenizer.js";
 
 function run({ files, lines, second = "", most }) {
   const start = performance.now();

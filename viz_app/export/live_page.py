@@ -63,7 +63,9 @@ FOUND = re.compile(
 )
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
-LESSONS = "course/course.js"  # the module from which a site loads the lessons
+# What a site has in scripts of their own: the modules that it loads with the first lesson, and with the first model of
+# another library.
+LESSONS, FOREIGN = "course/course.js", "engine/foreign/folder.js"
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
@@ -143,12 +145,14 @@ class PageCode:
 
     Attributes:
         script: The one script of the page.
-        lessons: The script that it loads with the first lesson; "" where it has no lessons, or holds their code.
+        lessons: The script that a site loads with the first lesson; "" where it has no lessons.
+        foreign: And that with the first model of another library.
         words: Language → texts.
     """
 
     script: str
     lessons: str
+    foreign: str
     words: Mapping[str, list[str]]
 
     def shared(self) -> Mapping[str, object]:
@@ -212,18 +216,29 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
     """
-    left_out = {RECURRENT: not recurrent, LESSONS: not lessons or form == "site"}
+    parts = (
+        {LESSONS: "Course", FOREIGN: "FOREIGN"} if form == "site" else {}
+    )  # the module of a script → what it exports
+    left_out = {RECURRENT: not recurrent, LESSONS: not lessons}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
-    scripts = modules("app/script.js", without=without, instead=instead)
-    own = lessons and form == "site"  # the lessons are a script of their own
-    others = modules(LESSONS, without=(without - {LESSONS}).union(scripts), instead=instead) if own else {}
+    scripts = modules("app/script.js", without=without.union(parts), instead=instead)
+    others = {part: modules(part, without=without.union(scripts), instead=instead) for part in parts}
     names = (text for named in NAMES.values() for texts in named.values() for text in texts.values())
-    texts = list(dict.fromkeys([*texts_of({**scripts, **others}), *names]))
-    shared = shared_names(others, scripts)
-    second = script_of(others, texts, exported=["Course"], given=shared, source="../app.js") if own else ""
-    return PageCode(script=script_of(scripts, texts, exported=shared), lessons=second, words=words_of(texts))
+    later = {name: text for each in others.values() for name, text in each.items()}
+    texts = list(dict.fromkeys([*texts_of({**scripts, **later}), *names]))
+    shared = shared_names(later, scripts)
+    own = {
+        part: script_of(one, texts, exported=[parts[part]], given=shared, source="app.js") if one else ""
+        for part, one in others.items()
+    }
+    return PageCode(
+        script=script_of(scripts, texts, exported=shared),
+        words=words_of(texts),
+        lessons=own.get(LESSONS, ""),
+        foreign=own.get(FOREIGN, ""),
+    )
 
 
 def lesson_style() -> str:

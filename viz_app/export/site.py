@@ -189,11 +189,12 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         ],
         "words": {ENGLISH: code.words[ENGLISH], **others},
         "shared": code.shared(),
+        "foreign": add("foreign.js", code.foreign.replace("app.js", f"./{app}", 1)),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language)) for language in code.words}
         site["course"] = {
-            "script": add("course/course.js", code.lessons.replace("../app.js", f"../{app}")),
+            "script": add("course/course.js", code.lessons.replace("app.js", f"../{app}", 1)),
             "style": add("course/style.css", lesson_style()),
             "lessons": add("course/lessons.json", compact(lessons)),
             "texts": {language: add(f"course/texts-{language}.json", text) for language, text in texts.items()},

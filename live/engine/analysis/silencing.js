@@ -4,7 +4,7 @@
 import { largestIndices } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { logitsOf } from "../inference/reading.js";
-import { outcomesOf } from "../inference/result.js";
+import { outcomesOf } from "../inference/run.js";
 import { ablateHead } from "../interventions.js";
 import { allHeads } from "../network/translators.js";
 import { logSumExp } from "../tensor.js";

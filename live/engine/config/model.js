@@ -1,5 +1,5 @@
 // The sizes of a model, checked, and the parts of its block.
-import { N_, require } from "../errors.js";
+import { EngineError, N_, require } from "../errors.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} What our own models may choose. */
@@ -111,4 +111,15 @@ export function completed(given) {
     score_scale: head_width ** -0.5, scale_by_layer: false, score_cap: 0, attention_sinks: false, decoder_d_ff: d_ff,
     readout: [], ...given, head_width, num_kv_heads: groups,
   });
+}
+
+/** The values of a file of settings; none without the file. @param {string | undefined} json @returns {Values} */
+export function settingsOf(json) {
+  try {
+    const values = JSON.parse(json ?? "{}");
+    if (typeof values === "object" && values !== null && !Array.isArray(values)) return values;
+  } catch {
+    // as if it said something else
+  }
+  throw new EngineError("config-damaged", N_("A file of settings of this folder is damaged. Copy it again."));
 }

@@ -1,6 +1,5 @@
 // Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared.
-import { DecoderState } from "./decoder_state.js";
-import { EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "./search.js";
+import { DecoderState, EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "./search.js";
 
 /**
  * Keep the `size` most probable hypotheses until as many have ended, and return the one with the best score. It has

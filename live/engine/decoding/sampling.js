@@ -1,8 +1,6 @@
 // Sampling: each token is drawn at random, from a distribution that may be sharpened and cut.
 import { logSoftmax } from "../tensor.js";
-import { DecoderState } from "./decoder_state.js";
-import { writeOneByOne } from "./greedy.js";
-import { largestIndices } from "./search.js";
+import { DecoderState, largestIndices, writeOneByOne } from "./search.js";
 
 /**
  * Keep only the tokens that sampling may choose; all others become minus infinity. `topK` keeps the k most probable

@@ -1,10 +1,10 @@
 // What a folder of Hugging Face's `transformers` is: its task and its block. A family is an entry of `FAMILIES`: how
 // its config.json becomes a description, and where its tensors are.
-import { completed, requireKnown, requireWhole } from "../config/model.js";
+import { completed, requireKnown, requireWhole, settingsOf } from "../config/model.js";
 import { N_, require } from "../errors.js";
 import { NAMES } from "./blocks.js";
 import { rotationsOf, windowsOf } from "./positions.js";
-import { flagIn, listIn, numberIn, settingsOf, sizeIn, sizesOf } from "./sizes.js";
+import { flagIn, listIn, numberIn, sizeIn, sizesOf } from "./sizes.js";
 
 const LONGEST_TEXT = 1024, MAX_MAPS = 400 << 20; // tokens; bytes of all maps, as in model/config/foreign.py
 const QKV = ["query", "key", "value"], PROJECTIONS = [...QKV, "output"];

@@ -1,20 +1,9 @@
 // The values of a config.json of another library, checked, and the sizes that all families have.
 import { requireKnown, requireNumber, requireWhole } from "../config/model.js";
-import { EngineError, N_, require } from "../errors.js";
+import { N_, require } from "../errors.js";
 import { ACTIVATIONS } from "../network/layers.js";
 
 const UNLIMITED = 512; // tokens in a model that has no largest position
-
-/** The values of a file of settings; none without the file. @param {string | undefined} json @returns {Values} */
-export function settingsOf(json) {
-  try {
-    const values = JSON.parse(json ?? "{}");
-    if (typeof values === "object" && values !== null && !Array.isArray(values)) return values;
-  } catch {
-    // as if it said something else
-  }
-  throw new EngineError("config-damaged", N_("A file of settings of this folder is damaged. Copy it again."));
-}
 
 /** The first of these values in config.json that is not null. @param {Values} values @param {string[]} names */
 export function valueIn(values, names, otherwise) {

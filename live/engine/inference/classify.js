@@ -2,9 +2,7 @@
 import { softmax } from "../tensor.js";
 import { Trace } from "../trace.js";
 import { logitsOf } from "./reading.js";
-import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
-import { sourceOf } from "./tokens.js";
-import { ATTENTION } from "./translate.js";
+import { ATTENTION, attentionMaps, attentionMasks, recordedIn, sourceOf } from "./run.js";
 
 const POOLING = "pooling.attention.weights";
 

@@ -1,9 +1,7 @@
 // Read a text with a model that only reads: its attention maps, and candidates for each masked token.
 import { logSoftmax } from "../tensor.js";
 import { Trace } from "../trace.js";
-import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
-import { sourceOf, withCandidates } from "./tokens.js";
-import { ATTENTION } from "./translate.js";
+import { ATTENTION, attentionMaps, attentionMasks, recordedIn, sourceOf, withCandidates } from "./run.js";
 
 /**
  * The logits of a model that only reads: (S, V) to fill gaps, (1, C) of a class.

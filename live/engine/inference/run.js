@@ -1,26 +1,136 @@
-// What a model computes: a run, in the JSON form of model/inference/run.py. And its computation by a model of any task.
-import { readChanges } from "../changes.js";
-import { N_, require } from "../errors.js";
-import { editsOf } from "../interventions.js";
-import { resultOfClassifying } from "./classify.js";
-import { resultOfReading } from "./reading.js";
-import { translating } from "./translate.js";
+// The tokens of a run and its result, for every task: attention maps and outcomes. And how a trace becomes these maps.
+import { entropyOf, largestIndices } from "../decoding/search.js";
+import { numLayers } from "../network/translators.js";
+import { concatenate, tensor } from "../tensor.js";
+import { hookName } from "../trace.js";
+
+export const ATTENTION = ["*.weights", "*.mask"]; // the hook points that every run records
 
 /**
- * Translate, continue, read or classify a text, and record hook points. The generator yields after each written token.
- * @param {AnyCheckpoint} checkpoint @param {Run} run
- * @param {string[]} [record] Patterns for the names of hook points, in addition to the weights and masks.
- * @returns {Generator<Progress, Result>}
+ * What passed the hook points of a kind of attention in each layer, (L, …, queries, keys); null where a layer has none.
+ * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis.
  */
-export function* running(checkpoint, { text, second = "", search, forced = [], changes = "" }, record = []) {
-  const { task, specials } = checkpoint, intervention = readChanges(changes);
-  require(intervention, "unknown-change", N_("The run has an unknown change: {changes}."), { changes });
-  const isPair = second.trim() !== "", edits = editsOf(intervention);
-  require(
-    !isPair || specials.separator?.length, "no-pairs",
-    N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out."),
+function stacked(trace, config, kind, stage, passes) {
+  const names = Array.from({ length: numLayers(config, kind) }, (_, layer) => hookName(kind, layer, stage));
+  if (!names.every((name) => trace.plans.get(name)?.passes?.length)) return null;
+  const all = names.map((name) => trace.joined(name, passes));
+  return tensor([all.length, ...all[0].shape], concatenate(...all.map(({ data }) => data)));
+}
+
+/**
+ * The recorded weights, (L, H, queries, keys) for each kind of attention that the model has.
+ * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis. @param {string[]} kinds
+ */
+export function attentionMaps(trace, config, passes, kinds) {
+  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map(
+    (kind) => [kind, /** @type {Tensor} */ (stacked(trace, config, kind, "weights", passes))]
+  ));
+}
+
+/**
+ * The masks that are not the usual ones, such as windows: kind → (L, queries, keys), 1 = may attend.
+ * @param {Trace} trace @param {Sizes} config @param {number[]} passes @param {string[]} kinds
+ */
+export function attentionMasks(trace, config, passes, kinds) {
+  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).flatMap((kind) => {
+    const mask = stacked(trace, config, kind, "mask", passes);
+    return mask ? [[kind, { shape: mask.shape, data: Uint8Array.from(mask.data) }]] : [];
+  }));
+}
+
+/** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
+export function recordedIn(trace, passes) {
+  return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)]));
+}
+
+/**
+ * What the model predicted: all written tokens after a prompt, the masked tokens of a source, or the label.
+ * @param {Result} result @returns {Outcome[]}
+ */
+export function outcomesOf({ text, source, written, prompt_length: given = 0, probabilities, ...result }) {
+  if (probabilities) {
+    const candidates = Object.entries(probabilities).map(([text, probability], id) => ({ text, probability, id }));
+    const best = /** @type {Candidate} */ (candidates.find((one) => one.text === text));
+    return [{ ...best, position: null, candidates }];
+  }
+  const first = written.length ? given || Number(result.first_token_fixed ?? false) : 0;
+  return (written.length ? written : source).flatMap(({ text, id, probability = 0, candidates = [] }, position) => {
+    if (position < first || !candidates.length) return [];
+    return [{ ...(written.length ? { text, id, probability } : candidates[0]), position, candidates }];
+  });
+}
+
+const NUM_CANDIDATES = 10;
+
+/**
+ * Tokens as shown on the screen.
+ * @param {Tokenizer} tokenizer @param {AllSpecials} specials @param {number[]} ids
+ * @param {number} [before] How many words are before them.
+ * @returns {Token[]}
+ */
+export function shownTokens(tokenizer, { marks, unknown }, ids, before = 0) {
+  const words = tokenizer.words(ids);
+  return ids.map((id, i) => ({
+    text: tokenizer.shown(id), id, word: marks.includes(id) ? -1 : words[i] + before,
+    ...(id === unknown && { unknown: true }),
+  }));
+}
+
+/** The place of the first separator with something behind it; -1 without one. */
+function separatorIn(ids, separator) {
+  return separator.length
+    ? ids.findIndex((_, i) => i + separator.length < ids.length && separator.every((id, j) => ids[i + j] === id))
+    : -1;
+}
+
+/**
+ * The source tokens of a text, or of a pair of texts, with the special tokens around them. They are cut to the
+ * positions of the model: a single text at its end, a pair where it is longer.
+ * @param {AnyCheckpoint} checkpoint @param {string} text @param {string} second @param {number} most
+ * @param {(ids: number[], room: number) => number[]} [cut] A single text.
+ */
+export function sourceOf({ tokenizer, specials }, text, second, most, cut = (ids, room) => ids.slice(0, room)) {
+  const { before = [], separator = [], after = [] } = specials, room = most - before.length - after.length;
+  const whole = tokenizer.encode(text), at = second.trim() ? -1 : separatorIn(whole, separator);
+  const [a, b] = at < 0
+    ? [whole, second.trim() ? tokenizer.encode(second) : []]
+    : [whole.slice(0, at), whole.slice(at + separator.length)];
+  const [first, other] = b.length ? cutPair(a, b, Math.max(room - separator.length, 0)) : [cut(a, room), []];
+  const shown = (ids, words = 0) => shownTokens(tokenizer, specials, ids, words);
+  const marked = (ids) => shown(ids).map((token) => ({ ...token, word: -1 }));
+  // Some tokenizers have no space before the first word of a text.
+  const textOf = (ids, words = 0) => shown(ids, words).map(
+    (token, i) => (i ? token : { ...token, text: token.text.replace(/^·/, "") })
   );
-  if (task === "classification") return resultOfClassifying(checkpoint, text, second, { edits, record });
-  if (task === "filling" || task === "reading") return resultOfReading(checkpoint, text, second, { edits, record });
-  return yield* translating(checkpoint, text, { search, forced: new Map(forced), edits, record });
+  const own = textOf(first);
+  const words = Math.max(-1, ...own.map(({ word }) => word)) + 1;
+  const part = (tokens, part) => (b.length ? tokens.map((token) => ({ ...token, part })) : tokens);
+  /** @type {Token[]} */
+  const tokens = [
+    ...marked(before), ...part(own, "A"), ...(b.length ? marked(separator) : []), ...part(textOf(other, words), "B"),
+    ...marked(after),
+  ];
+  const start = tokens.findIndex((token) => token.part === "B");
+  return {
+    tokens, dropped: a.length + b.length - first.length - other.length,
+    ids: tokens.length ? tokens.map(({ id }) => id) : [specials.start],
+    segments: start < 0 ? undefined : tokens.map((_, i) => +(i >= start)),
+  };
+}
+
+/** As in the library, the longer text is shortened first. @returns {[number[], number[]]} */
+function cutPair(a, b, room) {
+  const fewer = Math.min(a.length, b.length, Math.floor(room / 2));
+  const more = Math.min(Math.max(a.length, b.length), room - fewer), isShorter = a.length <= b.length;
+  return [a.slice(0, isShorter ? fewer : more), b.slice(0, isShorter ? more : fewer)];
+}
+
+/**
+ * A token with the candidates at its place, best first.
+ * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs @returns {Token}
+ */
+export function withCandidates(tokenizer, token, logProbs) {
+  const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });
+  const candidates = largestIndices(logProbs, NUM_CANDIDATES).map(candidate);
+  return { ...token, probability: Math.exp(logProbs[token.id]), candidates, entropy: entropyOf(logProbs) };
 }

@@ -1,16 +1,16 @@
 // Translate or continue one text, and keep the attention maps of the passes that wrote the result.
 import { beam } from "../decoding/beam.js";
-import { lengthLimit } from "../decoding/decoder_state.js";
-import { greedy } from "../decoding/greedy.js";
+import { finish, greedy, lengthLimit, writtenIds } from "../decoding/search.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
-import { finish, writtenIds } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { KINDS, Trace } from "../trace.js";
-import { attentionMaps, attentionMasks, recordedIn } from "./result.js";
-import { shownTokens, sourceOf, withCandidates } from "./tokens.js";
+import { ATTENTION, attentionMaps, attentionMasks, recordedIn, shownTokens, sourceOf, withCandidates } from "./run.js";
+import { readChanges } from "../changes.js";
+import { editsOf } from "../interventions.js";
+import { resultOfClassifying } from "./classify.js";
+import { resultOfReading } from "./reading.js";
 
 const NEW_TOKENS = 40; // that a language model writes after a text
-export const ATTENTION = ["*.weights", "*.mask"]; // the hook points that every run records
 /** @type {Record<string, [number, number]>} The smallest and the largest value, as in model/config/search.py. */
 const SETTINGS = {
   beam_size: [1, 64], length_penalty: [-10, 10], temperature: [0.001, 1000], top_k: [0, Infinity], top_p: [1e-9, 1],
@@ -146,4 +146,23 @@ export function readingOf({ model }, source, target, { edits = {}, record = [] }
   const trace = new Trace({ record: ["*.weights", ...record], edits });
   model.decode(target, model.encode(source, trace), trace);
   return { recorded: recordedIn(trace, []) };
+}
+
+/**
+ * Translate, continue, read or classify a text, and record hook points. The generator yields after each written token.
+ * @param {AnyCheckpoint} checkpoint @param {Run} run
+ * @param {string[]} [record] Patterns for the names of hook points, in addition to the weights and masks.
+ * @returns {Generator<Progress, Result>}
+ */
+export function* running(checkpoint, { text, second = "", search, forced = [], changes = "" }, record = []) {
+  const { task, specials } = checkpoint, intervention = readChanges(changes);
+  require(intervention, "unknown-change", N_("The run has an unknown change: {changes}."), { changes });
+  const isPair = second.trim() !== "", edits = editsOf(intervention);
+  require(
+    !isPair || specials.separator?.length, "no-pairs",
+    N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out."),
+  );
+  if (task === "classification") return resultOfClassifying(checkpoint, text, second, { edits, record });
+  if (task === "filling" || task === "reading") return resultOfReading(checkpoint, text, second, { edits, record });
+  return yield* translating(checkpoint, text, { search, forced: new Map(forced), edits, record });
 }

@@ -2,18 +2,17 @@
 import { EngineError, N_, require } from "../errors.js";
 import { addedTokens, cutAtTokens } from "./added_tokens.js";
 import { DECODERS, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./library_parts.js";
-import { bytesOf, shownBytes, toBytes } from "./shown_bytes.js";
-import { MAX_TOKENS, SUBWORDS } from "./subwords.js";
+import { bytesOf, shownBytes } from "../text/shown_bytes.js";
+import {
+  continued, MAX_BYTES, MAX_TOKENS, requireLength, startsWithHan, startsWithLetter, tooLong,
+} from "../text/tokenizers.js";
+import { SUBWORDS } from "./subwords.js";
 import { framed, framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
 const MAX_FILE = 40 << 20; // characters
-const MAX_BYTES = 1 << 14; // of a text: the time grows with the square of its longest piece
 const DAMAGED_FILE = N_("tokenizer.json is damaged. Copy it again.");
-const CONTINUES = "·"; // shown before a subword that continues a word
 const END_OF_WORD = "</w>"; // in older byte-pair encodings
-const STARTS_WITH_HAN = /^(?![\uFA0E-\uFA29])\p{Unified_Ideograph}/u;
-const STARTS_WITH_LETTER = /^[\p{L}\p{N}]/u;
 /** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
 const USUAL = {
   bos: ["<s>"], cls: ["[CLS]"], eos: ["</s>"], sep: ["[SEP]"], pad: ["<pad>", "[PAD]"], mask: ["<mask>", "[MASK]"],
@@ -38,18 +37,13 @@ const READINGS = {
   "": (token) => [token.endsWith(END_OF_WORD) ? token.slice(0, -END_OF_WORD.length) : token, false],
 };
 
-/** @param {string} text */
-export function startsWithHan(text) {
-  return STARTS_WITH_HAN.test(text);
-}
-
 export class Tokenizer {
   /**
    * @param {any} values The contents of `tokenizer.json`.
-   * @param {{ names?: Record<string, any> | null, isLiteral?: boolean }} [options] `names` of special tokens, as the
-   *   settings have them (`mask_token`); null without settings. `isLiteral`: no text contains special tokens.
+   * @param {Record<string, any> | null} [names] Of special tokens, as the settings have them (`mask_token`); null
+   *   without settings.
    */
-  constructor(values, { names = null, isLiteral = false } = {}) {
+  constructor(values, names = null) {
     const { model } = values, kind = model.type ?? "BPE";
     const [normalizers, preTokenizers] = [
       stepsOf(values.normalizer, NORMALIZERS).map((change) => (texts) => texts.map((text) => change(text))),
@@ -78,9 +72,8 @@ export class Tokenizer {
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
     ));
     for (const { id, content } of written) this.tokens[id] = content;
-    const found = isLiteral ? [] : written;
-    this.cutBefore = cutAtTokens(found.filter(({ normalized }) => !normalized));
-    this.cutAfter = cutAtTokens(found.filter(({ normalized }) => normalized));
+    this.cutBefore = cutAtTokens(written.filter(({ normalized }) => !normalized));
+    this.cutAfter = cutAtTokens(written.filter(({ normalized }) => normalized));
     this.decoders = values.decoder ? stepsOf(values.decoder, DECODERS) : [(tokens) => [tokens.join(" ")]];
     this.templates = templatesOf(values.post_processor);
     this.skipped = new Set(added.filter((token) => token.special).map(({ content }) => content));
@@ -123,10 +116,7 @@ export class Tokenizer {
 
   /** The ids of a text, without the special tokens of the template. @param {string} typed @returns {number[]} */
   encode(typed) {
-    const tooLong = () => new EngineError(
-      "text-too-long", N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES }
-    );
-    if (typed.length > MAX_BYTES || toBytes(typed).length > MAX_BYTES) throw tooLong();
+    requireLength(typed);
     let isFirst = true, left = 2 * MAX_BYTES; // byte-level tokenizers write some characters as several
     const ids = [];
     for (const part of this.cutBefore(typed.toWellFormed())) {
@@ -178,8 +168,7 @@ export class Tokenizer {
   /** A token as shown on the screen. @param {number} id */
   shown(id) {
     const [text, begins] = this.read(id);
-    if (begins) return text || "␣";
-    return STARTS_WITH_LETTER.test(text) && !startsWithHan(text) ? CONTINUES + text : text;
+    return begins ? text || "␣" : continued(text);
   }
 
   /**
@@ -191,7 +180,7 @@ export class Tokenizer {
     let word = -1, isApart = true;
     return ids.map((id) => {
       const [text, begins] = this.read(id);
-      const isSign = !(STARTS_WITH_LETTER.test(text) || text.startsWith("⟨")) || startsWithHan(text);
+      const isSign = !(startsWithLetter(text) || text.startsWith("⟨")) || startsWithHan(text);
       if (isApart || begins || isSign) word++;
       isApart = this.specials.marks.has(id) || (isSign && text !== "") || !!this.tokens[id]?.endsWith(END_OF_WORD);
       return word;
@@ -223,7 +212,7 @@ export function readTokenizer(texts) {
       ([id, token]) => ({ ...token, id: Number(id) })
     );
     const added_tokens = [...(values.added_tokens ?? []), ...more.filter(({ content }) => !known.has(content))];
-    return new Tokenizer({ ...values, added_tokens }, { names });
+    return new Tokenizer({ ...values, added_tokens }, names);
   } catch (error) {
     if (error instanceof EngineError) throw error;
     throw new EngineError("tokenizer-damaged", DAMAGED_FILE);

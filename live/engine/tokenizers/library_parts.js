@@ -2,7 +2,8 @@
 // pieces, decoders turn tokens into a text. Each part has the name and the settings of the library.
 import { N_, require } from "../errors.js";
 import { placesOf, regExpOf } from "./patterns.js";
-import { bytesOf, charactersOf, toBytes, toText } from "./shown_bytes.js";
+import { bytesOf, charactersOf, toBytes, toText } from "../text/shown_bytes.js";
+import { wordsOf } from "../text/tokenizers.js";
 
 const MAX_PARTS = 24, MAX_NAME = 64, MAX_CHARACTER = 64; // of one stage; characters; of what replaces one character
 const MAX_GROWTH = 20; // Unicode's compatibility forms write one character as up to 18
@@ -10,11 +11,6 @@ const PUNCTUATION = /[!-/:-@[-`{-~]|\p{P}/gu, NUMBER = /\p{N}/gu, SPACE = /\p{Wh
 const WORD_OR_SIGNS = new RegExp(
   String.raw`[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+`
   + String.raw`|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+`, "gu",
-);
-// The words of GPT-2 (Radford et al. 2019). \s of JavaScript is not the white space of Unicode.
-const WORDS = new RegExp(
-  String.raw`'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+`
-  + String.raw`|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+`, "gu",
 );
 const NMT_REMOVES = new RegExp(String.raw`[\x01-\x08\x0b` + String.raw`\x0e-\x1f\x7f\x8f\x9f]`, "g");
 const CHINESE = new RegExp(
@@ -182,11 +178,6 @@ export const PRE_TOKENIZERS = {
     return (text) => cut(text, find(text), behavior, invert);
   },
 };
-
-/** The words of a text as byte-level tokenizers cut it. @param {string} text @returns {string[]} */
-export function wordsOf(text) {
-  return text.match(WORDS) ?? [];
-}
 
 /** Each run of bytes becomes a text, or a sign per byte where the run is damaged. @param {string[]} tokens */
 function withBytes(tokens) {

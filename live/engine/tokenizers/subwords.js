@@ -1,90 +1,15 @@
 // The models of a tokenizer.json: byte pairs, word pieces, unigrams and whole words. Each turns a piece into ids.
 import { N_, require } from "../errors.js";
-import { toBytes } from "./shown_bytes.js";
+import { bytePairs, byteIds, known } from "../text/tokenizers.js";
 
-export const MAX_TOKENS = 1 << 20;
 const MAX_WORD = 128; // characters of a word or of a token, where all parts of a text are tried
 const PENALTY = 10; // an unknown character is so much less likely than the rarest token, as in SentencePiece
-const DAMAGED_MERGES = N_("tokenizer.json is damaged: its merges or its special tokens have no ids.");
-const NONE = 2 ** 31 - 1; // the rank of two symbols that do not merge
-
-const byteToken = (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
-
-/** The tokens of the bytes of a text, if the vocabulary has all of them. @param {Map<string, number>} vocabulary */
-function byteIds(vocabulary, text) {
-  const ids = Array.from(toBytes(text), (byte) => vocabulary.get(byteToken(byte)));
-  return ids.includes(undefined) ? null : /** @type {number[]} */ (ids);
-}
-
-/** Raises a sentence if the vocabulary has no token for unknown text. @returns {number} */
-function known(id) {
-  require(id !== undefined, "tokenizer-damaged", N_("The tokenizer has no token for a part of the text."));
-  return id;
-}
 
 /** @param {number} longest */
 function requireTime(longest) {
   require(longest <= MAX_WORD, "tokenizer-unsupported", N_(
     "The tokenizer cuts words of up to {longest} characters. The browser cuts words of up to {limit} in time."
   ), { longest, limit: MAX_WORD });
-}
-
-/** Byte-pair encoding (Sennrich et al. 2016). @param {Map<string, number>} vocabulary */
-function bytePairs(settings, vocabulary) {
-  const { unk_token, byte_fallback, fuse_unk, ignore_merges, dropout } = settings;
-  const prefix = settings.continuing_subword_prefix ?? "", suffix = settings.end_of_word_suffix ?? "";
-  require(!dropout, "tokenizer-unsupported", N_(
-    "The tokenizer leaves out merges at random (dropout), so a text has no fixed tokens."
-  ));
-  const idOf = (token) => {
-    const id = vocabulary.get(token);
-    require(id !== undefined, "tokenizer-damaged", DAMAGED_MERGES);
-    return id;
-  };
-  const pairs = settings.merges.map((pair) => (typeof pair === "string" ? pair.split(" ") : pair));
-  /** Two neighbours → the rank of their merge. Low ranks are merged first. */
-  const ranks = new Map(pairs.map(([a, b], rank) => [idOf(a) * MAX_TOKENS + idOf(b), rank]));
-  const merged = Int32Array.from(pairs, ([a, b]) => idOf(a + b.slice(prefix.length)));
-
-  /** The ids before the first merge. @param {string} text */
-  function symbols(text) {
-    const ids = [], characters = [...text];
-    let isUnknown = false; // the token of an unknown character comes before the next known one, as in the library
-    const end = () => {
-      if (isUnknown) ids.push(known(vocabulary.get(unk_token)));
-      isUnknown = false;
-    };
-    characters.forEach((character, i) => {
-      const token = (i ? prefix : "") + character + (i === characters.length - 1 ? suffix : "");
-      const id = vocabulary.get(token), bytes = id === undefined && byte_fallback && byteIds(vocabulary, token);
-      if (id !== undefined) {
-        end();
-        ids.push(id);
-      } else if (bytes) ids.push(...bytes);
-      else if (unk_token != null) {
-        if (!fuse_unk) end();
-        isUnknown = true;
-      }
-    });
-    end();
-    return ids;
-  }
-
-  return (text) => {
-    const whole = ignore_merges ? vocabulary.get(text) : undefined;
-    if (whole !== undefined) return [whole];
-    const ids = symbols(text), rankAt = (i) => ranks.get(ids[i] * MAX_TOKENS + ids[i + 1]) ?? NONE;
-    const found = ids.map((_, i) => rankAt(i));
-    for (;;) { // merge the neighbours with the lowest rank until none can merge (algorithm 1)
-      let best = 0;
-      for (let i = 1; i < found.length; i++) if (found[i] < found[best]) best = i;
-      if (!(found[best] < NONE)) return ids;
-      ids.splice(best, 2, merged[found[best]]);
-      found.splice(best, 1);
-      if (best > 0) found[best - 1] = rankAt(best - 1);
-      found[best] = rankAt(best);
-    }
-  };
 }
 
 /** The longest token that begins a word, then the longest that continues it (Wu et al. 2016). */
