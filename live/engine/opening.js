@@ -2,7 +2,7 @@
 import { OURS } from "./checkpoint.js";
 import { settingsOf } from "./config/model.js";
 import { N_, require } from "./errors.js";
-import { FOREIGN } from "./foreign/folder.js";
+import { FOREIGN } from "./foreign/open.js";
 import { Weights } from "./safetensors.js";
 
 /**

@@ -1,7 +1,7 @@
 // What the engine says about the config.json of other libraries. tests/live compares the models with the library.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FOREIGN } from "../../live/engine/foreign/folder.js";
+import { FOREIGN } from "../../live/engine/foreign/open.js";
 
 const LLAMA = {
   hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, intermediate_size: 48,

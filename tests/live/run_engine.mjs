@@ -5,7 +5,7 @@ import { readAddress, readForced, writeAddress } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
 import { shuffled } from "../../live/pages/positions.js";
 import { OURS } from "../../live/engine/checkpoint.js";
-import { FOREIGN } from "../../live/engine/foreign/folder.js";
+import { FOREIGN } from "../../live/engine/foreign/open.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
@@ -18,6 +18,7 @@ import { NO_TRACE, Trace } from "../../live/engine/trace.js";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);
+const openerOf = (config) => ("format" in JSON.parse(config) ? OURS : FOREIGN);
 /** @type {any} */
 let classifier, foreign;
 
@@ -49,7 +50,9 @@ const JOBS = {
     return written;
   },
   /** The sizes that each text of a config.json describes. */
-  describe: (_engine, { configs }) => configs.map((config) => OURS.describe({ "config.json": config }).config),
+  describe: (_engine, { configs }) => configs.map(
+    (config) => openerOf(config).describe({ "config.json": config }).config
+  ),
   described: () => ({ ...foreign, model: undefined, weights: undefined }),
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {
@@ -115,7 +118,7 @@ const names = ["config.json", "tokenizer.json", "generation_config.json"];
 const texts = Object.fromEntries(names.filter((name) => existsSync(`${folder}/${name}`)).map(
   (name) => [name, `${read(name)}`]
 ));
-const opener = "format" in JSON.parse(texts["config.json"]) ? OURS : FOREIGN, description = opener.describe(texts);
+const opener = openerOf(texts["config.json"]), description = opener.describe(texts);
 if (description.family !== "headlight") {
   const weights = await Weights.open({ file });
   foreign = { ...description, model: opener.modelOf(description, weights) };

@@ -41,12 +41,12 @@ SCRIPT = """async ({ checkpoint, text, changes, inWorker }) => {
 
 
 FOREIGN = """async ({ config, weights, ids, target }) => {
-    const { describe, modelOf } = await import("/live/engine/checkpoint.js");
+    const { FOREIGN } = await import("/live/engine/foreign/open.js");
     const { Weights } = await import("/live/engine/safetensors.js");
     const { Trace } = await import("/live/engine/trace.js");
     const file = await (await fetch(`data:application/octet-stream;base64,${weights}`)).blob();
-    const opened = await Weights.open({ file }), description = describe({ "config.json": config });
-    const model = modelOf(description, opened), trace = new Trace();
+    const opened = await Weights.open({ file }), description = FOREIGN.describe({ "config.json": config });
+    const model = FOREIGN.modelOf(description, opened), trace = new Trace();
     await opened.read();
     if (description.task === "translation") model.decode(target, model.encode(ids, trace), trace);
     else if (description.task === "continuation") model.forward(ids, trace);

@@ -65,7 +65,7 @@ REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
 # What a site has in scripts of their own: the modules that it loads with the first lesson, and with the first model of
 # another library.
-LESSONS, FOREIGN = "course/course.js", "engine/foreign/folder.js"
+LESSONS, FOREIGN = "course/course.js", "engine/foreign/open.js"
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations

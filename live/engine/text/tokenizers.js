@@ -19,12 +19,9 @@ const WORDS = new RegExp(
   + String.raw`|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+`, "gu",
 );
 
-export const startsWithHan = (text) => STARTS_WITH_HAN.test(text);
-export const startsWithLetter = (text) => STARTS_WITH_LETTER.test(text);
-
 /** A token inside a word as shown on the screen. @param {string} text */
 export function continued(text) {
-  return startsWithLetter(text) && !startsWithHan(text) ? CONTINUES + text : text;
+  return STARTS_WITH_LETTER.test(text) && !STARTS_WITH_HAN.test(text) ? CONTINUES + text : text;
 }
 
 /** The words of a text, each with the space before it. @param {string} text @returns {string[]} */
@@ -152,7 +149,8 @@ export class BytePairTokenizer {
     requireLength(typed);
     const text = clean(typed.toWellFormed());
     // A leading space, so that a word is the same token at the start of a text and inside it; not for Chinese.
-    return apart(text === "" || startsWithHan(text) ? text : ` ${text}`).map(charactersOf).flatMap(this.subwords);
+    const spaced = text === "" || STARTS_WITH_HAN.test(text) ? text : ` ${text}`;
+    return apart(spaced).map(charactersOf).flatMap(this.subwords);
   }
 
   /** @param {number[]} ids */

@@ -3,9 +3,7 @@ import { EngineError, N_, require } from "../errors.js";
 import { addedTokens, cutAtTokens } from "./added_tokens.js";
 import { DECODERS, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./library_parts.js";
 import { bytesOf, shownBytes } from "../text/shown_bytes.js";
-import {
-  continued, MAX_BYTES, MAX_TOKENS, requireLength, startsWithHan, startsWithLetter, tooLong,
-} from "../text/tokenizers.js";
+import { continued, MAX_BYTES, MAX_TOKENS, requireLength, tooLong } from "../text/tokenizers.js";
 import { SUBWORDS } from "./subwords.js";
 import { framed, framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
@@ -180,7 +178,7 @@ export class Tokenizer {
     let word = -1, isApart = true;
     return ids.map((id) => {
       const [text, begins] = this.read(id);
-      const isSign = !(startsWithLetter(text) || text.startsWith("⟨")) || startsWithHan(text);
+      const isSign = continued(text) === text && !text.startsWith("⟨");
       if (isApart || begins || isSign) word++;
       isApart = this.specials.marks.has(id) || (isSign && text !== "") || !!this.tokens[id]?.endsWith(END_OF_WORD);
       return word;

@@ -9,7 +9,7 @@ import { ForeignWeights } from "./blocks.js";
  * The special tokens of a model of another library: those of its settings, and those of its tokenizer.
  * @param {Description} description @param {any} tokenizer @returns {AllSpecials}
  */
-function specialsOf({ task, specials, config }, { size, specials: found }) {
+function specialsWith({ task, specials, config }, { size, specials: found }) {
   const rows = config.source_vocab_size ?? config.vocab_size ?? config.target_vocab_size;
   require(
     size <= rows, "tokenizer-damaged", N_("The tokenizer has {size} tokens, and the model has embeddings for {rows}."),
@@ -43,5 +43,5 @@ export const FOREIGN = {
     return Object.assign(tokenizer, { decode: (ids) => decode(ids).trim() });
   },
 
-  specialsOf,
+  specialsOf: specialsWith,
 };
