@@ -3,8 +3,13 @@ import { noChanges, readChanges, within, writeChanges } from "../engine/changes.
 import { EngineError, N_, require } from "../engine/errors.js";
 import { filesOf, startAnswers } from "./answers.js";
 
-const KEPT = 24; // results
+const KEPT = 24, KEPT_BYTES = 150 << 20; // results, and their arrays
 const CANCELLED = N_("The work was cancelled.");
+
+/** Bytes of the arrays of a result. @param {any} result */
+function bytesOf({ maps, masks, recorded }) {
+  return Object.values({ ...maps, ...masks, ...recorded }).reduce((sum, { data }) => sum + data.byteLength, 0);
+}
 
 export class Session {
   /** @param {string | undefined} script That opens folders of other libraries, if it is one of its own. */
@@ -122,7 +127,12 @@ export class Session {
       (error) => { if (this.results.get(name) === promise) this.results.delete(name); throw error; },
     );
     this.results.set(name, promise);
-    for (const old of [...this.results.keys()].slice(0, -KEPT)) this.results.delete(old);
+    const names = [...this.results.keys()].reverse();
+    let bytes = 0;
+    names.forEach((old, i) => {
+      bytes += bytesOf(this.results.get(old));
+      if (i > 0 && (i >= KEPT || bytes > KEPT_BYTES)) this.results.delete(old);
+    });
     return promise;
   }
 

@@ -62,7 +62,7 @@ function largestWeights({ maps }, { kind, layer, head }) {
  * @returns {Promise<SilencingEffect[]>}
  */
 async function allEffects(situation) {
-  const { session, text, info } = situation, measured = measuredEffects(session, text);
+  const { session, text, info } = situation, measured = measuredEffects(session, { text });
   const { length } = everyHead(info.heads);
   if (measured.length < length) situation.report(measured.length, length); // the page draws again when there are more
   await session.measuring?.all;
@@ -225,7 +225,7 @@ export const QUANTITIES = {
   },
 
   /** The heads that change the translation, if each is silenced alone. */
-  changing_heads: async (situation) => (await allEffects(situation)).filter(({ position }) => position >= 0),
+  changing_heads: async (situation) => (await allEffects(situation)).filter(({ position }) => position !== -1),
 
   /** By how much the log-probability of the translation falls without the cross-attention of each layer. */
   async drops_by_layer(situation) {

@@ -207,15 +207,15 @@ interface Result {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
   masks?: Record<string, { data: Uint8Array; shape: number[] }>; prompt_length?: number; first_token_fixed?: boolean;
-  probabilities?: Record<string, number>; logits?: Float32Array;
+  probabilities?: [string, number][]; logits?: Float32Array;
 }
 /** What a model predicted at a place: a token, or a label, which has none. */
 interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
 interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
 /** After each step. In beam search, only the position, the most tokens and the branches. */
 interface Progress { position: number; most: number; token?: Token; text?: string; maps?: Record<string, Tensor>; branches: Branch[] }
-/** The change of the log-probability in nats, and the position of the first token that changes (-1: none). */
-interface SilencingEffect extends Head { change: number; position: number }
+/** The change of the log-probability in nats, and the position of the first token that changes (-1: none; null: the label). */
+interface SilencingEffect extends Head { change: number; position: number | null }
 
 /** Called after each step; ends the work. */
 interface Watching { report?: (value: any) => void; signal?: AbortSignal }

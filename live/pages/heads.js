@@ -32,7 +32,7 @@ export async function showHeads(root, app) {
   draw(root, [
     ...(predicts ? [
       compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
-      caption(probabilitySentence(before, rescored)),
+      ...(Number.isFinite(logProbability(rescored, before)) ? [caption(probabilitySentence(before, rescored))] : []),
     ] : [caption(say("The model predicts nothing in this text. A change shows only in its maps."))]),
     el("div", { class: "notes" }, app.notesOf(before)),
     ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
@@ -104,7 +104,7 @@ function probabilitySentence(before, after) {
  * What silencing each head alone does: the effects that are measured so far. The page draws again when there are more.
  */
 function effectsOf(app, before) {
-  const { session } = app, measured = measuredEffects(session, app.text);
+  const { session } = app, measured = measuredEffects(session, app.asked);
   if (session.measuring || measured.length === everyHead(app.info.heads).length) return measured;
   const own = /** @type {Measuring} */ (new AbortController());
   const end = () => { if (session.measuring === own) session.measuring = null; };
@@ -124,11 +124,21 @@ function effectSentence(app, effects) {
   const heads = everyHead(app.info.heads).length;
   if (effects.length < heads)
     return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
+  const values = {
+    most: largestChange(effects).toFixed(2), heads,
+    n: effects.filter(({ position }) => position !== -1).length,
+  };
+  if (app.info.task === "classification")
+    return say("Blue: without this head, the label is less likely. Red: it is more likely. The log-odds change by up "
+      + "to {most} nats. The sign ≠ marks heads that change the label when they alone are silenced: {n} of {heads}.",
+      values);
+  if (app.info.task !== "translation")
+    return say("Blue: without this head, the text of the model is less likely. Red: it is more likely. The "
+      + "log-probability changes by up to {most} nats. The sign ≠ marks heads that change the text when they alone are "
+      + "silenced: {n} of {heads}.", values);
   return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability "
     + "changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: "
-    + "{n} of {heads}.", {
-    most: largestChange(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
-  });
+    + "{n} of {heads}.", values);
 }
 
 const largestChange = (effects) => Math.max(
@@ -154,14 +164,14 @@ function boards(heads, changes, effects) {
 
 function face(effect, bound) {
   if (!effect) return undefined;
-  const decides = effect.position >= 0;
+  const { position } = effect, decides = position !== -1;
   if (!Number.isFinite(effect.change))
     return { colour: SIGNED.broken, ink: "#000000", note: say("not a number"), decides };
   const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2);
   const change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
-  const note = effect.position < 0
-    ? say("{change} nats when silenced", { change })
-    : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
+  const note = !decides ? say("{change} nats when silenced", { change })
+    : position === null ? say("{change} nats when silenced; the label changes", { change })
+      : say("{change} nats when silenced; token {n} changes", { change, n: position + 1 });
   return { colour, ink: inkOn(colour), note, decides };
 }
 
@@ -209,10 +219,10 @@ export function asForced({ written }) {
 
 /**
  * The effects of silencing each head that are measured so far.
- * @param {import("../app/session.js").Session} session @param {string} text @returns {SilencingEffect[]}
+ * @param {import("../app/session.js").Session} session @param {Asked} asked @returns {SilencingEffect[]}
  */
-export function measuredEffects({ results }, text) {
-  const name = `effects ${text}`, measured = results.get(name) ?? [];
+export function measuredEffects({ results }, { text, second = "" }) {
+  const name = `effects ${JSON.stringify([text, second])}`, measured = results.get(name) ?? [];
   results.delete(name); // the latest result is kept longest
   results.set(name, measured);
   return measured;

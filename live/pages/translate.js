@@ -78,7 +78,7 @@ function written(app, translation) {
   return [
     rowsOfChips(translation),
     ...(writes || translation.text ? [writtenText(translation)] : []),
-    ...(translation.probabilities ? [caption(Object.entries(translation.probabilities).map(
+    ...(translation.probabilities ? [caption(translation.probabilities.map(
       ([label, share]) => `${label} ${percent(share)}`
     ).join(" · "))] : []),
     ...(mask && !translation.text

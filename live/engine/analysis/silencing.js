@@ -29,7 +29,7 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
   for (const head of heads.slice(first)) {
     const trace = new Trace({ record: [], edits: { [hookName(head.kind, head.layer, "weights")]: ablateHead(head) } });
     const rows = scored(trace, head.kind === "encoder"), i = rows.findIndex((row, i) => best(row) !== outcomes[i].id);
-    const effect = { ...head, change: total(rows) - before, position: i < 0 ? -1 : outcomes[i].position ?? 0 };
+    const effect = { ...head, change: total(rows) - before, position: i < 0 ? -1 : outcomes[i].position };
     effects.push(effect);
     yield { effect, done: first + effects.length, heads: heads.length };
   }

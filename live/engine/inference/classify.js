@@ -2,7 +2,7 @@
 import { softmax } from "../tensor.js";
 import { Trace } from "../trace.js";
 import { logitsOf } from "./reading.js";
-import { ATTENTION, attentionMaps, attentionMasks, recordedIn, sourceOf } from "./run.js";
+import { ATTENTION, attentionMaps, recordedIn, sourceOf } from "./run.js";
 
 const POOLING = "pooling.attention.weights";
 
@@ -33,18 +33,17 @@ export function resultOfClassifying(checkpoint, text, second, options) {
  * @param {{ edits?: Edits, record?: string[], segments?: number[] }} [options]
  */
 export function classifyIds({ model, config }, ids, { edits = {}, record = [], segments } = {}) {
-  const trace = new Trace({ record: [...ATTENTION, ...record], edits }), { labels, several_labels: several } = config;
+  const trace = new Trace({ record: [ATTENTION, ...record], edits }), { labels, several_labels: several } = config;
   const logits = logitsOf(model, ids, trace, segments);
   const shares = several ? logits.data.map((one) => 1 / (1 + Math.exp(-one))) : softmax(logits).data;
   return {
     label: labels[shares.indexOf(Math.max(...shares))],
-    probabilities: Object.fromEntries(labels.map((label, i) => [label, shares[i]])),
+    probabilities: labels.map((label, i) => /** @type {[string, number]} */ ([label, shares[i]])),
     logits: logits.data,
     ids,
     maps: { ...attentionMaps(trace, config, [], ["encoder"]), ...(
       trace.names.includes(POOLING) && { pooling: trace.joined(POOLING) }
     ) },
-    masks: attentionMasks(trace, config, [], ["encoder"]),
     recorded: recordedIn(trace, []),
   };
 }

@@ -1,7 +1,7 @@
 // Read a text with a model that only reads: its attention maps, and candidates for each masked token.
 import { logSoftmax } from "../tensor.js";
 import { Trace } from "../trace.js";
-import { ATTENTION, attentionMaps, attentionMasks, recordedIn, sourceOf, withCandidates } from "./run.js";
+import { ATTENTION, attentionMaps, recordedIn, sourceOf, withCandidates } from "./run.js";
 
 /**
  * The logits of a model that only reads: (S, V) to fill gaps, (1, C) of a class.
@@ -18,7 +18,7 @@ export function logitsOf(model, ids, trace, segments) {
  */
 export function resultOfReading(checkpoint, text, second, { edits = {}, record = [] }) {
   const { task, model, config, tokenizer, specials, languages } = checkpoint;
-  const trace = new Trace({ record: [...ATTENTION, ...record], edits });
+  const trace = new Trace({ record: [ATTENTION, ...record], edits });
   const { tokens, ids, dropped, segments } = sourceOf(checkpoint, text, second, config.max_length);
   const logits = task === "filling" ? logitsOf(model, ids, trace, segments) : null; // (S, V)
   if (!logits) model.encode(ids, trace, { segments });
@@ -36,7 +36,7 @@ export function resultOfReading(checkpoint, text, second, { edits = {}, record =
   return {
     text: filled.some((id, i) => id !== ids[i]) ? parts.map((part) => tokenizer.decode(part)).join(" / ") : "",
     source, read: [], written: [], finished: true, dropped, languages: [languages[0], languages[0]],
-    maps: attentionMaps(trace, config, [], ["encoder"]), masks: attentionMasks(trace, config, [], ["encoder"]),
+    maps: attentionMaps(trace, config, [], ["encoder"]),
     recorded: recordedIn(trace, []),
   };
 }

@@ -1,41 +1,37 @@
 // The tokens of a run and its result, for every task: attention maps and outcomes. And how a trace becomes these maps.
 import { entropyOf, largestIndices } from "../decoding/search.js";
+import { causalMask } from "../network/masks.js";
 import { numLayers } from "../network/translators.js";
 import { concatenate, tensor } from "../tensor.js";
 import { hookName } from "../trace.js";
 
-export const ATTENTION = ["*.weights", "*.mask"]; // the hook points that every run records
-
-/**
- * What passed the hook points of a kind of attention in each layer, (L, …, queries, keys); null where a layer has none.
- * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis.
- */
-function stacked(trace, config, kind, stage, passes) {
-  const names = Array.from({ length: numLayers(config, kind) }, (_, layer) => hookName(kind, layer, stage));
-  if (!names.every((name) => trace.plans.get(name)?.passes?.length)) return null;
-  const all = names.map((name) => trace.joined(name, passes));
-  return tensor([all.length, ...all[0].shape], concatenate(...all.map(({ data }) => data)));
-}
+export const ATTENTION = "*.weights"; // the hook points that every run records
 
 /**
  * The recorded weights, (L, H, queries, keys) for each kind of attention that the model has.
  * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis. @param {string[]} kinds
  */
 export function attentionMaps(trace, config, passes, kinds) {
-  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map(
-    (kind) => [kind, /** @type {Tensor} */ (stacked(trace, config, kind, "weights", passes))]
-  ));
+  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map((kind) => {
+    const all = Array.from({ length: numLayers(config, kind) }, (_, layer) => (
+      trace.joined(hookName(kind, layer, "weights"), passes)
+    ));
+    return [kind, tensor([all.length, ...all[0].shape], concatenate(...all.map(({ data }) => data)))];
+  }));
 }
 
 /**
- * The masks that are not the usual ones, such as windows: kind → (L, queries, keys), 1 = may attend.
- * @param {Trace} trace @param {Sizes} config @param {number[]} passes @param {string[]} kinds
+ * The masks that are not the usual ones: windows of a decoder that are shorter than the text, (L, queries, keys).
+ * @param {Sizes} config @param {Record<string, Tensor>} maps
+ * @returns {Record<string, { data: Uint8Array, shape: number[] }>}
  */
-export function attentionMasks(trace, config, passes, kinds) {
-  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).flatMap((kind) => {
-    const mask = stacked(trace, config, kind, "mask", passes);
-    return mask ? [[kind, { shape: mask.shape, data: Uint8Array.from(mask.data) }]] : [];
-  }));
+export function attentionMasks({ windows = [] }, { decoder }) {
+  if (!decoder) return {};
+  const [L, , T, S] = decoder.shape;
+  if (!windows.some((window) => window && window < S)) return {};
+  const data = new Uint8Array(L * T * S);
+  for (let layer = 0; layer < L; layer++) data.set(causalMask(T, S, windows[layer]), layer * T * S);
+  return { decoder: { shape: [L, T, S], data } };
 }
 
 /** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
@@ -47,10 +43,10 @@ export function recordedIn(trace, passes) {
  * What the model predicted: all written tokens after a prompt, the masked tokens of a source, or the label.
  * @param {Result} result @returns {Outcome[]}
  */
-export function outcomesOf({ text, source, written, prompt_length: given = 0, probabilities, ...result }) {
+export function outcomesOf({ source, written, prompt_length: given = 0, probabilities, ...result }) {
   if (probabilities) {
-    const candidates = Object.entries(probabilities).map(([text, probability], id) => ({ text, probability, id }));
-    const best = /** @type {Candidate} */ (candidates.find((one) => one.text === text));
+    const candidates = probabilities.map(([text, probability], id) => ({ text, probability, id }));
+    const best = candidates.reduce((first, one) => (one.probability > first.probability ? one : first));
     return [{ ...best, position: null, candidates }];
   }
   const first = written.length ? given || Number(result.first_token_fixed ?? false) : 0;

@@ -71,7 +71,7 @@ function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
  */
 export function* translating(checkpoint, text, { search = {}, edits = {}, record = [], ...asked } = {}) {
   const { model, task, specials, tokenizer } = checkpoint, start = searchInput(checkpoint, text, asked);
-  const trace = new Trace({ record: [...ATTENTION, ...record], edits });
+  const trace = new Trace({ record: [ATTENTION, ...record], edits });
   const started = startSearch(model, start.ids, search, { ...start.options, trace });
   /** @type {Step[]} */
   const steps = [];
@@ -124,11 +124,11 @@ function writtenBy(checkpoint, hypothesis, steps, trace, before) {
   const written = shownTokens(target, targetOf(specials), ids).map((token, t) => withCandidates(
     target, token, steps[t].distributions[rows[t]]
   ));
+  const maps = attentionMaps(trace, config, passes, Object.keys(KINDS));
   return {
     text: target.decode([...before, ...writtenIds(hypothesis)]),
     written,
-    maps: attentionMaps(trace, config, passes, Object.keys(KINDS)),
-    masks: attentionMasks(trace, config, passes, Object.keys(KINDS)),
+    maps, masks: attentionMasks(config, maps),
     finished,
     languages,
     first_token_fixed: (specials.first ?? null) !== null,
