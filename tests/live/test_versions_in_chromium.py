@@ -54,7 +54,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Version, Version
     """In the new one, the first checkpoint has other weights, the second is the same, the third needs other code."""
     folder = tmp_path_factory.mktemp("versions")
     old = version(folder / "old", {FIRST: 0, SECOND: 1})
-    return old, version(folder / "new", {FIRST: 2, SECOND: 1, THIRD: 3})
+    return old, version(folder / "new", {FIRST: 2, SECOND: 1, THIRD: -1})
 
 
 @pytest.fixture(scope="module")
