@@ -57,14 +57,13 @@ test("forced words are sorted by their positions", () => {
   assert.equal(writeForced(readForced("")), "");
 });
 
-test("switches change the view or the run together, and only those that are on", () => {
-  const { choices } = SHARED, unordered = { form: "switch", run: { changes: "nopositions" } };
+test("switches change the view together, and only those that are on", () => {
+  const { choices } = SHARED, unordered = { form: "switch", view: { order: "none" } };
   try {
     SHARED.choices = { ...choices, unordered };
     const on = { hide_special: "true", logarithmic: "false", unordered: "true", text: "true" };
-    assert.deepEqual(switchedOn("view", on), { hide_special: true });
-    assert.deepEqual(switchedOn("run", on), { changes: "nopositions" });
-    assert.deepEqual(switchedOn("run", {}), {});
+    assert.deepEqual(switchedOn(on), { hide_special: true, order: "none" });
+    assert.deepEqual(switchedOn({}), {});
   } finally {
     SHARED.choices = choices;
   }
