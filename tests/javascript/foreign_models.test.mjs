@@ -138,6 +138,10 @@ test("what the browser cannot run is named, with a remedy", () => {
   refused({}, /damaged/, { "generation_config.json": "[" });
   refused({ num_hidden_layers: 5000 }, /^num_hidden_layers is 5000\. It must be a whole number from 1 to 1000\.$/);
   refused({ hidden_size: undefined }, /^config\.json does not say hidden_size\./);
+  const t5 = (change, text) => refused({ model_type: "t5", ...CONFIGS.t5, ...change }, text);
+  t5({ feed_forward_proj: "gated-nonsense" }, /^feed_forward_proj is nonsense\. The browser runs relu, /);
+  for (const count of [1, 2, 3, 31]) t5({ relative_attention_num_buckets: count }, /^relative_attention_num_buckets/);
+  t5({ relative_attention_max_distance: 16 }, /_max_distance is 16\. It must be a number from 17 to /);
   for (const name of ["__proto__", "constructor", "toString"]) refused({ model_type: name }, /does not run models/);
 });
 
