@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { FOREIGN } from "../../live/engine/foreign/open.js";
+import { readTokenizer } from "../../live/engine/tokenizers/tokenizer.js";
 
 const LLAMA = {
   hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, intermediate_size: 48,
@@ -152,4 +153,14 @@ test("a model asks for nothing that the file does not have", () => {
     throw new Error(name);
   } };
   assert.throws(() => FOREIGN.modelOf(description, weights), /^Error: embed_tokens\.weight$/);
+});
+
+test("a text that a tokenizer makes too long is refused before it is cut into pieces", () => {
+  const tokenizer = readTokenizer({ "tokenizer.json": JSON.stringify({
+    normalizer: { type: "Replace", pattern: { String: "a" }, content: "bbbb" },
+    model: { type: "BPE", vocab: { b: 0 }, merges: [] },
+  }) });
+  assert.equal(tokenizer.encode("a").length, 4);
+  tokenizer.preTokenize = () => assert.fail("it was cut");
+  assert.throws(() => tokenizer.encode("a".repeat(10_000)), { code: "text-too-long" });
 });
