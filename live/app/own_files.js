@@ -107,8 +107,13 @@ export async function ownFilesOf(given, watching = {}) {
 /** The only folder with a config.json, with a slash at its end. @param {OwnFile[]} files @param {string} title */
 function folderWith(files, title) {
   const described = files.map(({ path }) => path).filter((path) => lastOf(path) === "config.json").map(folderOf);
-  const outer = described.filter((one) => !described.some((other) => other !== one && one.startsWith(other)));
-  const weighted = outer.filter((one) => files.some(({ path }) => folderOf(path) === one && path.endsWith(WEIGHTS)));
+  const withWeights = new Set(files.filter(({ path }) => path.endsWith(WEIGHTS)).map(({ path }) => folderOf(path)));
+  const outer = /** @type {string[]} */ ([]);
+  for (const one of described.sort()) { // so that the folders inside a folder follow it; there may be thousands
+    const last = outer.at(-1);
+    if (last === undefined || one === last || !one.startsWith(last)) outer.push(one);
+  }
+  const weighted = outer.filter((one) => withWeights.has(one));
   const found = weighted.length ? weighted : outer;
   if (!found.length) require(false, "no-config", ...noConfig(files.map(({ path }) => lastOf(path)), title));
   require(

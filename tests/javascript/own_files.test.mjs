@@ -122,3 +122,12 @@ test("files that are no model are refused by their names", async () => {
   const weights = { path: "model.safetensors", size: 2 ** 32, read: async () => assert.fail("it was read") };
   await assert.rejects(ownFilesOf([file("config.json"), weights]), coded("weights-too-large"));
 });
+
+test("the outermost folder with a config.json counts, and thousands of folders take no time", async () => {
+  const nested = ["a/b/", "", "a/"].flatMap((folder) => MODEL.map(([path]) => file(`tiny/${folder}${path}`)));
+  assert.equal((await ownFilesOf(nested)).name, "tiny");
+  const many = Array.from({ length: 10_000 }, (_, i) => file(`models/${"long-name-".repeat(8)}${i}/config.json`));
+  const start = performance.now();
+  await assert.rejects(ownFilesOf(many), coded("several-models"));
+  assert.ok(performance.now() - start < 1000);
+});
