@@ -9,7 +9,7 @@ const MEBI = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
-  "README.md": 1,
+  "README.md": 1, "adapter_config.json": 1,
 }));
 const WEIGHTS = ".safetensors";
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
