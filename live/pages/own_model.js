@@ -91,7 +91,7 @@ export class OwnModel {
     this.app.redraw();
   }
 
-  /** Open the model that was found. It is then one of the checkpoints of the page, until the page is closed. */
+  /** Open the model that was found. It is then one of the checkpoints of the page, until the next one is opened. */
   open() {
     if (!this.found) return;
     const { app, found: { files, found } } = this, { checkpoints } = app.site, { languages, task, mask } = found;
@@ -99,7 +99,8 @@ export class OwnModel {
     const examples = task === "filling" ? GENERAL.map((text) => text.replace("dog", mask).replace("station", mask))
       : alike?.examples ?? (task === "continuation" ? BEGINNINGS : OTHERS_BY_LANGUAGE[languages[0]] ?? GENERAL);
     const name = nameFor(files.name, checkpoints.map((one) => one.name));
-    checkpoints.push({
+    const others = checkpoints.filter((one) => !one.own); // only the newest own model is kept: each has its files
+    checkpoints.splice(0, checkpoints.length, ...others, {
       name, files: null, own: files, languages, family: found.family, task, mask, pairs: found.readsPairs, examples,
       heads: "", order: "", reordered: "", batch: examples.slice(0, 2), card: null,
     });
