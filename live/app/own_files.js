@@ -1,6 +1,6 @@
 // The files of a visitor's own model: a folder, a .zip or single files, dropped or chosen. They stay on this device.
 // Here they are judged by their names and sizes, and only their texts are read. No text of a file is ever markup.
-import { N_, require } from "../engine/errors.js";
+import { N_, require, shown } from "../engine/errors.js";
 import { requireSize } from "../engine/safetensors.js";
 import { membersOf } from "./zip.js";
 
@@ -118,14 +118,16 @@ function folderWith(files, title) {
   if (!found.length) require(false, "no-config", ...noConfig(files.map(({ path }) => lastOf(path)), title));
   require(
     found.length === 1, "several-models", N_("Several folders have a config.json: {folders}. Choose one of them."),
-    { folders: found.slice(0, 4).join(", ") },
+    { folders: found.slice(0, 4).map(shown).join(", ") },
   );
   return found[0];
 }
 
 /** Why files without weights are no model. @returns {[string, Record<string, unknown>]} */
 function noWeights(names, name) {
-  return otherProgram(names, name) ?? [N_("{name} has no model.safetensors. Add the file of its weights."), { name }];
+  return otherProgram(names, name) ?? [
+    N_("{name} has no model.safetensors. Add the file of its weights."), { name: shown(name) },
+  ];
 }
 
 /** Why files without config.json are no model. @returns {[string, Record<string, unknown>]} */
@@ -134,7 +136,7 @@ function noConfig(names, name) {
     names.length
       ? N_("{name} has no config.json. Choose the whole folder of a model.")
       : N_("{name} is empty. Choose the whole folder of a model."),
-    { name },
+    { name: shown(name) },
   ];
 }
 
@@ -142,6 +144,6 @@ function noConfig(names, name) {
 function otherProgram(names, name) {
   for (const [end, sentence] of OTHERS) {
     const file = names.find((one) => one.toLowerCase().endsWith(end));
-    if (file) return [sentence, { name, file }];
+    if (file) return [sentence, { name: shown(name), file: shown(file) }];
   }
 }

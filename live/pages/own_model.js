@@ -1,6 +1,7 @@
 // Open your own model: what a visitor drops or chooses is described before its weights are read.
 import { chosenFiles, droppedFiles, ownFilesOf } from "../app/own_files.js";
 import { button, heading, note } from "../controls/controls.js";
+import { shown } from "../engine/errors.js";
 import { KINDS } from "../engine/trace.js";
 import { announce, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
@@ -157,7 +158,7 @@ export function facts(name, { family, task, heads, config, parameters, bytes }, 
     })],
     ...(parameters ? [[say("Parameters"), say("{n} million", { n: (parameters / 1e6).toFixed(1) })]] : []),
     ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })]] : []),
-    ...(unused.length ? [[say("Not read"), unused.slice(0, 8).join(", ")]] : []),
+    ...(unused.length ? [[say("Not read"), unused.slice(0, 8).map(shown).join(", ")]] : []),
   ]);
   return el("dl", { class: "facts" }, rows.flatMap(([term, text]) => [el("dt", {}, term), el("dd", {}, text)]));
 }

@@ -1,7 +1,7 @@
 // What a folder of Hugging Face's `transformers` is: its task and its block. A family is an entry of `FAMILIES`: how
 // its config.json becomes a description, and where its tensors are.
 import { completed, requireKnown, requireNumber, requireWhole, settingsOf } from "../config/model.js";
-import { N_, require } from "../errors.js";
+import { N_, require, shown } from "../errors.js";
 import { ACTIVATIONS } from "../network/layers.js";
 import { NAMES } from "./blocks.js";
 import { rotationsOf, windowsOf } from "./positions.js";
@@ -197,7 +197,8 @@ function taskOf(values, family) {
   ] };
   require(
     task && known[family.task].includes(task), "config-unsupported",
-    N_("The browser does not run {named} of the family {type}. Open this model in the app."), { named, type },
+    N_("The browser does not run {named} of the family {type}. Open this model in the app."),
+    { named: shown(named), type },
   );
   return /** @type {Task} */ (task);
 }
@@ -247,7 +248,7 @@ function familyOf(values) {
   require(
     family, "config-unsupported",
     N_("The browser does not run models of the family {type}. It runs {known}. Open this model in the app."),
-    { type: type.slice(0, 60), known },
+    { type: shown(type), known },
   );
   return family;
 }
