@@ -1,6 +1,7 @@
 // How the page gets its answers: from the engine, which reads the files of a checkpoint. In a report, `recorded.js`
 // takes the place of this file.
 import { serveEngine, startEngine } from "../engine/engine.js";
+import { requireSize } from "../engine/safetensors.js";
 import { decodeBytes } from "../ui/numbers.js";
 import { fileOf } from "./held.js";
 
@@ -20,6 +21,7 @@ export async function filesOf({ name, files, held = [], own }, { report, signal 
     const isWeights = file.endsWith(".safetensors");
     const watching = { signal, report: isWeights ? (part) => {
       parts[file] = part;
+      requireSize(sum("bytes")); // of all files, before the rest is loaded
       report?.({ bytes: sum("bytes"), total: sum("total") });
     } : undefined };
     const content = await (files ? fileOf(files[file], watching) : inlined(`${file}-${name}`));

@@ -23,6 +23,7 @@ const SENTENCE = /^(text|second|batch_.*|checkpoint|lesson)$/; // choices that B
 const RECORDED = N_(
   "This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."
 );
+const MOST_NAMES = 4; // of tensors in a sentence
 const PATIENCE = 500; // milliseconds until a page shows that the model is writing
 
 /** @type {(text: string) => [string, string]} An option of a list: its value and its label. */
@@ -387,13 +388,14 @@ export class App {
    */
   frameNotes(withText) {
     const changes = this.listed.family !== "headlight" ? [] : cleaningChanges(this.text).map((change) => say(change));
-    const broken = this.info?.notFinite ?? [];
+    const broken = this.info?.notFinite ?? [], more = broken.length - MOST_NAMES;
+    const named = [...broken.slice(0, MOST_NAMES), ...(more > 0 ? [say("and {n} more", { n: more })] : [])];
     return [
       linkNote(this), withText ? cutNote(this.choices.text, LONGEST) : "",
       broken.length
         ? say(
           "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
-          { tensors: broken.join(", ") }
+          { tensors: named.join(", ") }
         )
         : "",
       changes.length

@@ -29,11 +29,11 @@ async function download(file, { report, signal } = /** @type {Watching} */ ({}))
       bytes += part.length;
       try {
         requireSize(bytes);
+        report?.({ bytes, total });
       } catch (error) {
         problem = error;
         throw error;
       }
-      report?.({ bytes, total });
       next.enqueue(part);
     },
   });

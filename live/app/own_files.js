@@ -1,6 +1,6 @@
 // The files of a visitor's own model: a folder, a .zip or single files, dropped or chosen. They stay on this device.
 // Here they are judged by their names and sizes, and only their texts are read. No text of a file is ever markup.
-import { N_, require } from "../engine/errors.js";
+import { N_, require, shown } from "../engine/errors.js";
 import { requireSize } from "../engine/safetensors.js";
 import { membersOf } from "./zip.js";
 
@@ -9,7 +9,7 @@ const MEBI = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
-  "README.md": 1,
+  "README.md": 1, "adapter_config.json": 1,
 }));
 const WEIGHTS = ".safetensors";
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
@@ -107,20 +107,27 @@ export async function ownFilesOf(given, watching = {}) {
 /** The only folder with a config.json, with a slash at its end. @param {OwnFile[]} files @param {string} title */
 function folderWith(files, title) {
   const described = files.map(({ path }) => path).filter((path) => lastOf(path) === "config.json").map(folderOf);
-  const outer = described.filter((one) => !described.some((other) => other !== one && one.startsWith(other)));
-  const weighted = outer.filter((one) => files.some(({ path }) => folderOf(path) === one && path.endsWith(WEIGHTS)));
+  const withWeights = new Set(files.filter(({ path }) => path.endsWith(WEIGHTS)).map(({ path }) => folderOf(path)));
+  const outer = /** @type {string[]} */ ([]);
+  for (const one of described.sort()) { // so that the folders inside a folder follow it; there may be thousands
+    const last = outer.at(-1);
+    if (last === undefined || one === last || !one.startsWith(last)) outer.push(one);
+  }
+  const weighted = outer.filter((one) => withWeights.has(one));
   const found = weighted.length ? weighted : outer;
   if (!found.length) require(false, "no-config", ...noConfig(files.map(({ path }) => lastOf(path)), title));
   require(
     found.length === 1, "several-models", N_("Several folders have a config.json: {folders}. Choose one of them."),
-    { folders: found.slice(0, 4).join(", ") },
+    { folders: found.slice(0, 4).map(shown).join(", ") },
   );
   return found[0];
 }
 
 /** Why files without weights are no model. @returns {[string, Record<string, unknown>]} */
 function noWeights(names, name) {
-  return otherProgram(names, name) ?? [N_("{name} has no model.safetensors. Add the file of its weights."), { name }];
+  return otherProgram(names, name) ?? [
+    N_("{name} has no model.safetensors. Add the file of its weights."), { name: shown(name) },
+  ];
 }
 
 /** Why files without config.json are no model. @returns {[string, Record<string, unknown>]} */
@@ -129,7 +136,7 @@ function noConfig(names, name) {
     names.length
       ? N_("{name} has no config.json. Choose the whole folder of a model.")
       : N_("{name} is empty. Choose the whole folder of a model."),
-    { name },
+    { name: shown(name) },
   ];
 }
 
@@ -137,6 +144,6 @@ function noConfig(names, name) {
 function otherProgram(names, name) {
   for (const [end, sentence] of OTHERS) {
     const file = names.find((one) => one.toLowerCase().endsWith(end));
-    if (file) return [sentence, { name, file }];
+    if (file) return [sentence, { name: shown(name), file: shown(file) }];
   }
 }

@@ -4,13 +4,13 @@ import { say } from "../ui/words.js";
 import { toggle } from "./controls.js";
 
 /**
- * What all switches that are on change together, by name; a later switch changes the same name again.
- * @param {"view" | "run"} part @param {Choices} choices
+ * What all switches that are on change in the view, by name; a later switch changes the same name again.
+ * @param {Choices} choices
  * @returns {Record<string, any>}
  */
-export function switchedOn(part, choices) {
+export function switchedOn(choices) {
   const { choices: known } = SHARED;
-  return Object.assign({}, ...Object.keys(known).map((name) => choices[name] === "true" && known[name][part]));
+  return Object.assign({}, ...Object.keys(known).map((name) => choices[name] === "true" && known[name].view));
 }
 
 /** The switches of a published page, which change the view. @param {App} app */

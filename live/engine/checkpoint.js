@@ -1,6 +1,6 @@
 // Opens our own checkpoints: folders with `model.safetensors`, `config.json` and `tokenizer.json`, without code.
 import { readSizes } from "./config/model.js";
-import { N_, require } from "./errors.js";
+import { N_, require, shown } from "./errors.js";
 import { makeModel } from "./network/translators.js";
 import { BytePairTokenizer } from "./text/tokenizers.js";
 import { AROUND_OURS, BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
@@ -21,12 +21,12 @@ export function readConfig(json) {
   ));
   require(
     ["translation", "classification"].includes(task), "config-unsupported", N_("The task {task} is not known."),
-    { task },
+    { task: shown(task) },
   );
   for (const name of ["kind", "source_language", "target_language"])
     require(
       typeof tokenizer[name] === "string", "config-damaged", N_("{name} is {value}. It must be a text."),
-      { name, value: tokenizer[name] },
+      { name, value: shown(tokenizer[name]) },
     );
   return { task, model: readSizes(task, model), tokenizer, figures };
 }

@@ -27,3 +27,9 @@ export function N_(text) {
 export function require(condition, code, template, values) {
   if (!condition) throw new EngineError(code, template, values);
 }
+
+/** A name or a value of a file in a sentence, which it cannot make long. @param {unknown} value */
+export function shown(value) {
+  const text = String(typeof value === "object" ? JSON.stringify(value) : value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,6 +1,6 @@
 // Reads safetensors files: the length of a header, the header as JSON, then the numbers of all tensors. A model is made
 // from the headers alone. Then the numbers are read slice by slice, so no file is in memory as a whole.
-import { EngineError, N_, require } from "./errors.js";
+import { EngineError, N_, require, shown } from "./errors.js";
 import { MatrixMemory, widened } from "./matrix.js";
 import { sizeOf, tensor } from "./tensor.js";
 
@@ -101,7 +101,7 @@ function filesOf(blobs, index) {
   return [...new Set(map ? Object.values(map) : Object.keys(blobs))].map((name) => {
     require(
       typeof name === "string" && Object.hasOwn(blobs, name), "weights-file-missing",
-      N_("The file {name} of the weights is missing. Add it."), { name },
+      N_("The file {name} of the weights is missing. Add it."), { name: shown(name) },
     );
     return blobs[name];
   });
@@ -165,17 +165,17 @@ export class Weights {
     const entry = this.entries.get(name);
     require(
       entry, "weights-missing",
-      N_("{name} is missing in the weights. The file was made for another configuration."), { name },
+      N_("{name} is missing in the weights. The file was made for another configuration."), { name: shown(name) },
     );
     require(
       `${entry.shape}` === `${shape}`, "weights-shape",
       N_("{name} has the shape ({found}), but config.json requires ({shape})."),
-      { name, found: `${entry.shape}`, shape: `${shape}` },
+      { name: shown(name), found: shown(`${entry.shape}`), shape: `${shape}` },
     );
     const bytes = TYPES.get(entry.dtype)?.bytes;
     require(
       bytes, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."),
-      { name, type: entry.dtype },
+      { name: shown(name), type: shown(entry.dtype) },
     );
     requireIntact(entry.to - entry.from === sizeOf(shape) * bytes);
     return entry;
@@ -233,7 +233,8 @@ export class Weights {
     for (const [name, { places }] of this.entries)
       require(
         places.length || ignored.some((pattern) => pattern.test(name)), "weights-unknown",
-        N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name },
+        N_("The weights have the unknown tensor {name}. The file was made for another configuration."),
+        { name: shown(name) },
       );
   }
 
@@ -268,7 +269,7 @@ export class Weights {
         broken += fill(entry, (at - from) / row, slice.slice(at - start, end - start), tables.get(entry.dtype) ?? null);
         bytes += end - at;
       }
-      if (broken) this.notFinite.push(`${name} (${broken})`);
+      if (broken) this.notFinite.push(`${shown(name)} (${broken})`);
     }
     report?.({ bytes, total });
   }

@@ -1,6 +1,7 @@
 // Open your own model: what a visitor drops or chooses is described before its weights are read.
 import { chosenFiles, droppedFiles, ownFilesOf } from "../app/own_files.js";
 import { button, heading, note } from "../controls/controls.js";
+import { shown } from "../engine/errors.js";
 import { KINDS } from "../engine/trace.js";
 import { announce, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
@@ -91,7 +92,7 @@ export class OwnModel {
     this.app.redraw();
   }
 
-  /** Open the model that was found. It is then one of the checkpoints of the page, until the page is closed. */
+  /** Open the model that was found. It is then one of the checkpoints of the page, until the next one is opened. */
   open() {
     if (!this.found) return;
     const { app, found: { files, found } } = this, { checkpoints } = app.site, { languages, task, mask } = found;
@@ -99,7 +100,8 @@ export class OwnModel {
     const examples = task === "filling" ? GENERAL.map((text) => text.replace("dog", mask).replace("station", mask))
       : alike?.examples ?? (task === "continuation" ? BEGINNINGS : OTHERS_BY_LANGUAGE[languages[0]] ?? GENERAL);
     const name = nameFor(files.name, checkpoints.map((one) => one.name));
-    checkpoints.push({
+    const others = checkpoints.filter((one) => !one.own); // only the newest own model is kept: each has its files
+    checkpoints.splice(0, checkpoints.length, ...others, {
       name, files: null, own: files, languages, family: found.family, task, mask, pairs: found.readsPairs, examples,
       heads: "", order: "", reordered: "", batch: examples.slice(0, 2), card: null,
     });
@@ -156,7 +158,7 @@ export function facts(name, { family, task, heads, config, parameters, bytes }, 
     })],
     ...(parameters ? [[say("Parameters"), say("{n} million", { n: (parameters / 1e6).toFixed(1) })]] : []),
     ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })]] : []),
-    ...(unused.length ? [[say("Not read"), unused.slice(0, 8).join(", ")]] : []),
+    ...(unused.length ? [[say("Not read"), unused.slice(0, 8).map(shown).join(", ")]] : []),
   ]);
   return el("dl", { class: "facts" }, rows.flatMap(([term, text]) => [el("dt", {}, term), el("dd", {}, text)]));
 }

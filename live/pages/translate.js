@@ -34,7 +34,7 @@ export async function showTranslate(root, app) {
     return;
   }
   const { kind, layer, head } = chosenHead(app);
-  const { hide_special: hideSpecial, logarithmic } = switchedOn("view", choices);
+  const { hide_special: hideSpecial, logarithmic } = switchedOn(choices);
   const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic, app.language);
   const asLines = choices.view === "lines";
   const { view, lists } = chosenSection(app, whole);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { FOREIGN } from "../../live/engine/foreign/open.js";
+import { readTokenizer } from "../../live/engine/tokenizers/tokenizer.js";
 
 const LLAMA = {
   hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, intermediate_size: 48,
@@ -138,6 +139,10 @@ test("what the browser cannot run is named, with a remedy", () => {
   refused({}, /damaged/, { "generation_config.json": "[" });
   refused({ num_hidden_layers: 5000 }, /^num_hidden_layers is 5000\. It must be a whole number from 1 to 1000\.$/);
   refused({ hidden_size: undefined }, /^config\.json does not say hidden_size\./);
+  const t5 = (change, text) => refused({ model_type: "t5", ...CONFIGS.t5, ...change }, text);
+  t5({ feed_forward_proj: "gated-nonsense" }, /^feed_forward_proj is nonsense\. The browser runs relu, /);
+  for (const count of [1, 2, 3, 31]) t5({ relative_attention_num_buckets: count }, /^relative_attention_num_buckets/);
+  t5({ relative_attention_max_distance: 16 }, /_max_distance is 16\. It must be a number from 17 to /);
   for (const name of ["__proto__", "constructor", "toString"]) refused({ model_type: name }, /does not run models/);
 });
 
@@ -148,4 +153,14 @@ test("a model asks for nothing that the file does not have", () => {
     throw new Error(name);
   } };
   assert.throws(() => FOREIGN.modelOf(description, weights), /^Error: embed_tokens\.weight$/);
+});
+
+test("a text that a tokenizer makes too long is refused before it is cut into pieces", () => {
+  const tokenizer = readTokenizer({ "tokenizer.json": JSON.stringify({
+    normalizer: { type: "Replace", pattern: { String: "a" }, content: "bbbb" },
+    model: { type: "BPE", vocab: { b: 0 }, merges: [] },
+  }) });
+  assert.equal(tokenizer.encode("a").length, 4);
+  tokenizer.preTokenize = () => assert.fail("it was cut");
+  assert.throws(() => tokenizer.encode("a".repeat(10_000)), { code: "text-too-long" });
 });

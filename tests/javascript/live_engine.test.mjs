@@ -173,6 +173,9 @@ test("damaged weights end in an error with a code", async () => {
   for (const name of ["b", "__proto__", "constructor"])
     assert.throws(() => weights.take(name, 2), coded("weights-missing"));
   assert.throws(() => weights.requireAllTaken(), coded("weights-unknown"));
+  const long = await opened(safetensors({ ["x".repeat(9999)]: ["F32", [1], new Float32Array(1)] }));
+  assert.throws(() => long.requireAllTaken(), ({ message }) => message.includes(`${"x".repeat(60)}…`));
+  assert.throws(() => long.take("y".repeat(9999), 1), ({ message }) => message.length < 200);
   weights.requireAllTaken([/^a$/]);
   for (const header of [null, [], 5, "x", {}, { a: null }, { a: 5 }]) await refused(safetensors(one, () => header));
   await refused(safetensors(one, ({ a }) => ({ a, b: a }))); // the same bytes twice

@@ -1,6 +1,7 @@
 // The parts of a published page that need no browser: changes and choices as a link writes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { filesOf } from "../../live/app/answers.js";
 import { readAddress, readForced, writeAddress, writeForced } from "../../live/app/link.js";
 import { SHARED } from "../../live/app/shared.js";
 import { switchedOn } from "../../live/controls/switches.js";
@@ -57,15 +58,30 @@ test("forced words are sorted by their positions", () => {
   assert.equal(writeForced(readForced("")), "");
 });
 
-test("switches change the view or the run together, and only those that are on", () => {
-  const { choices } = SHARED, unordered = { form: "switch", run: { changes: "nopositions" } };
+test("switches change the view together, and only those that are on", () => {
+  const { choices } = SHARED, unordered = { form: "switch", view: { order: "none" } };
   try {
     SHARED.choices = { ...choices, unordered };
     const on = { hide_special: "true", logarithmic: "false", unordered: "true", text: "true" };
-    assert.deepEqual(switchedOn("view", on), { hide_special: true });
-    assert.deepEqual(switchedOn("run", on), { changes: "nopositions" });
-    assert.deepEqual(switchedOn("run", {}), {});
+    assert.deepEqual(switchedOn(on), { hide_special: true, order: "none" });
+    assert.deepEqual(switchedOn({}), {});
   } finally {
     SHARED.choices = choices;
+  }
+});
+
+test("the weights of a site may have 2 GB together, and a download ends there", async () => {
+  const { caches, document, fetch } = globalThis, loaded = [];
+  const part = Object.defineProperty(new Uint8Array(1), "length", { value: 2 ** 30 });
+  const parts = async (file) => new Response(new ReadableStream({
+    pull: (stream) => { loaded.push(file); stream.enqueue(part); },
+  }, { highWaterMark: 0 }));
+  try {
+    Object.assign(globalThis, { document: { baseURI: "https://example.org/" }, fetch: parts, caches: undefined });
+    const files = { "a.safetensors": "a.1", "b.safetensors": "b.1" };
+    await assert.rejects(filesOf({ name: "large", files }, {}), { code: "weights-too-large" });
+    assert.ok(loaded.length < 6);
+  } finally {
+    Object.assign(globalThis, { document, fetch, caches });
   }
 });

@@ -59,7 +59,8 @@ FUNCTION = re.compile(
 )
 # What a script takes from the browser, where it is no property and no part of a word.
 FOUND = re.compile(
-    r"(?<![\w.$])(?:(?:Math|Number|Object|Array|JSON)\.\w+|document(?=\.)|(?:String|Number|Float32Array|Uint8Array)(?=[.(]))"
+    r"(?<![\w.$])(?:(?:Math|Number|Object|Array|JSON)\.\w+|document(?=\.)"
+    r"|(?:String|Number|Float32Array|Uint8Array)(?=[.(]))"
 )
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"

@@ -1,5 +1,5 @@
 // The sizes of a model, checked, and the parts of its block.
-import { EngineError, N_, require } from "../errors.js";
+import { EngineError, N_, require, shown } from "../errors.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} What our own models may choose. */
@@ -31,12 +31,6 @@ export function requireKnown(name, value, known) {
     N_("{name} is {value}. The browser runs {known}. Open this model in the app."),
     { name, value: shown(value), known: known.join(", ") },
   );
-}
-
-/** A value of a file in a sentence. */
-function shown(value) {
-  const text = String(typeof value === "object" ? JSON.stringify(value) : value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 /** @param {unknown} value @returns {asserts value is number} */

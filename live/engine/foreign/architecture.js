@@ -1,7 +1,8 @@
 // What a folder of Hugging Face's `transformers` is: its task and its block. A family is an entry of `FAMILIES`: how
 // its config.json becomes a description, and where its tensors are.
-import { completed, requireKnown, requireWhole, settingsOf } from "../config/model.js";
-import { N_, require } from "../errors.js";
+import { completed, requireKnown, requireNumber, requireWhole, settingsOf } from "../config/model.js";
+import { N_, require, shown } from "../errors.js";
+import { ACTIVATIONS } from "../network/layers.js";
 import { NAMES } from "./blocks.js";
 import { rotationsOf, windowsOf } from "./positions.js";
 import { flagIn, listIn, numberIn, sizeIn, sizesOf } from "./sizes.js";
@@ -110,13 +111,18 @@ const t5 = {
   block(values, sizes) {
     const [name, gated] = String(values.feed_forward_proj ?? "relu").split("-").reverse();
     requireKnown("feed_forward_proj", gated ?? "gated", ["gated"]);
+    requireKnown("feed_forward_proj", name, [...ACTIVATIONS.keys()]);
+    const buckets = sizeIn(values, ["relative_attention_num_buckets"], 1 << 16, 32), half = buckets / 2;
+    requireNumber("relative_attention_num_buckets", buckets, 4, 1 << 16);
+    requireWhole("relative_attention_num_buckets / 2", half); // an encoder has one half for earlier keys
+    const farthest = sizeIn(values, ["relative_attention_max_distance"], 1 << 20, 128);
+    requireNumber("relative_attention_max_distance", farthest, half + 1, 1 << 20); // nearer ones have their own buckets
     const scales = values.scale_decoder_outputs ?? values.tie_word_embeddings !== false;
     return {
       ...twoStacks(values, sizes), rms_norm: true, positional: "relative", gated: gated === "gated",
       head_width: sizeIn(values, ["d_kv"], 1 << 16), attention_bias: [], feed_forward_bias: false, score_scale: 1,
       activation: gated && name === "gelu" ? "gelu_new" : name,
-      buckets: sizeIn(values, ["relative_attention_num_buckets"], 1 << 16, 32),
-      farthest: sizeIn(values, ["relative_attention_max_distance"], 1 << 20, 128),
+      buckets, farthest,
       state_scale: values.model_type === "t5" && scales ? sizes.d_model ** -0.5 : 1,
     };
   },
@@ -191,7 +197,8 @@ function taskOf(values, family) {
   ] };
   require(
     task && known[family.task].includes(task), "config-unsupported",
-    N_("The browser does not run {named} of the family {type}. Open this model in the app."), { named, type },
+    N_("The browser does not run {named} of the family {type}. Open this model in the app."),
+    { named: shown(named), type },
   );
   return /** @type {Task} */ (task);
 }
@@ -241,7 +248,7 @@ function familyOf(values) {
   require(
     family, "config-unsupported",
     N_("The browser does not run models of the family {type}. It runs {known}. Open this model in the app."),
-    { type: type.slice(0, 60), known },
+    { type: shown(type), known },
   );
   return family;
 }

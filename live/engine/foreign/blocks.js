@@ -68,7 +68,7 @@ const GATED_T5 = {
 export const NAMES = { BERT, DISTILBERT, GPT2, NEOX, LLAMA, GEMMA, BART, T5, GATED_T5 };
 
 /** Our name of a tensor: stack, layer, part and item, such as "self" and "query", and what it is of it. */
-const OURS = /^(\w+coder)\.(?:layers\.(\d+)\.)?(?:(\w+)\.)?(\w+)\.(\w+)$/;
+const OUR_NAME = /^(\w+coder)\.(?:layers\.(\d+)\.)?(?:(\w+)\.)?(\w+)\.(\w+)$/;
 const JOINED = ["query", "key", "value"];
 
 /** The tensors of a file under our names. Other names, such as those of the way to the logits, stay. */
@@ -86,7 +86,7 @@ export class ForeignWeights {
   place(name) {
     const { names, stacks, joined } = this.layout, { d_model: D, head_width: K, ...config } = this.config;
     const short = name.replace(/_(attention|projection|residual)/g, "").replace(/(embedding|table)$/, "weight");
-    const [, stack, layer, part, item, leaf] = OURS.exec(short) ?? [];
+    const [, stack, layer, part, item, leaf] = OUR_NAME.exec(short) ?? [];
     if (!stack) return [this.present(name), {}];
     const path = (part ? names[part][item] : names[item]).replace("@", stack === "encoder" ? 1 : 2);
     const home = `${stacks ? `${stack}.` : ""}${layer ? `${names.layers}.${layer}.` : ""}`;

@@ -120,12 +120,14 @@ export class Tokenizer {
     for (const part of this.cutBefore(typed.toWellFormed())) {
       for (const section of typeof part === "string" ? this.cutAfter(this.normalize(part)) : [part]) {
         if (typeof section === "number") ids.push(section);
-        else
+        else {
+          if (section.length > 2 * MAX_BYTES) throw tooLong(); // a rule for normalization may write more than it reads
           for (const piece of this.preTokenize(section, isFirst)) {
             left -= piece.length;
             if (left < 0) throw tooLong();
             if (piece) ids.push(...this.subwords(piece));
           }
+        }
         isFirst = false;
       }
       isFirst = false;
