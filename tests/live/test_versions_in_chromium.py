@@ -350,7 +350,7 @@ def test_one_file_that_is_cut_and_a_browser_without_scripts_get_a_sentence(
     context: BrowserContext, host: Host, one_file: bytes, tmp_path: Path
 ) -> None:
     file, page = tmp_path / "one.html", context.new_page()
-    for size in (one_file.index(b'id="weights-') + 1000, len(one_file) - 1000):
+    for size in (one_file.index(b'id="model.safetensors-') + 1000, len(one_file) - 1000):
         file.write_bytes(one_file[:size])
         page.goto(file.as_uri())
         expect(page.get_by_role("alert")).to_contain_text("This file is not complete. Copy it again.")
