@@ -12,12 +12,14 @@ import pytest
 
 from headlight import publish as command
 from headlight.command import main
+from model.files import CheckpointError
 from tests.conftest import BUNDLED, ROOT
 from tests.foreign_folders import make_folder
 from tests.javascript.check import program
 from viz_app.content.shared import FAMILIES
+from viz_app.export import site as site_module
 from viz_app.export.live_page import numbered
-from viz_app.export.site import MARK
+from viz_app.export.site import CLASSES, MARK, MAX_MB
 
 MOST_CODE, MOST_FOREIGN = 171_000, 33_000  # bytes: of a page, and of what it loads for a model of another library
 NAME = "gru-de-en"  # the smallest of our checkpoints
@@ -173,14 +175,39 @@ def test_foreign_folders_that_the_page_does_not_compute_are_refused(
 
 
 def test_the_page_computes_the_families_that_are_published() -> None:
-    """shared.json and live/engine/foreign/architecture.js name the same families."""
+    """shared.json and live/engine/foreign/architecture.js name the same families and tasks, and CLASSES has the same
+    classes.
+    """
     script = (
-        'import { FAMILIES } from "./live/engine/foreign/architecture.js";'
-        "console.log(JSON.stringify([...FAMILIES.keys()]));"
+        'import { FAMILIES, TASKS } from "./live/engine/foreign/architecture.js";'
+        "console.log(JSON.stringify([[...FAMILIES].map(([name, { task }]) => [name, task]), TASKS]));"
     )
     command = [program("node"), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--input-type=module", "-e", script]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    assert sorted(json.loads(found.stdout)) == sorted(FAMILIES)
+    families, tasks = json.loads(found.stdout)
+    assert dict(families) == FAMILIES
+    assert list(dict(tasks)) == list(CLASSES)
+    assert f"MAX_MB = {MAX_MB};" in (ROOT / "live" / "engine" / "safetensors.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("named", ["BertForTokenClassification", "BertLMHeadModel"])
+def test_classes_that_the_page_does_not_compute_are_refused(
+    named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(tmp_path / "mine", "bert")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": [named]}))
+    assert main(["publish", str(folder), "--out", str(tmp_path / "site")]) == 1
+    assert f"bert ({named})" in capsys.readouterr().err
+
+
+def test_weights_that_are_too_large_for_the_page_are_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_module, "MAX_MB", 0)
+    monkeypatch.setattr(site_module.Published, "file", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(CheckpointError, match="more than 0 MB"):
+        site_module.published(make_folder(tmp_path / "mine", "bert"))
 
 
 def test_another_folder_is_never_replaced_and_our_own_is(

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from model.config.paths import HOME
@@ -36,7 +36,8 @@ PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 CHOICES: Mapping[str, Mapping[str, Any]] = FOUND["choices"]
 # The choices that say all of themselves: their "label" and "help"; and "view" or "run", what they change.
 SWITCHES = {name: choice for name, choice in CHOICES.items() if "label" in choice}
-FAMILIES: Sequence[str] = FOUND["families"]  # of models of `transformers` that the engine in the browser computes
+# Each family of models of `transformers` that the engine in the browser computes → the task of its base.
+FAMILIES: Mapping[str, str] = {family: task for task, families in FOUND["families"].items() for family in families}
 MAX_CHIPS = LIMITS["chips"]  # tokens in a row of chips
 MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
 MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen

@@ -51,6 +51,15 @@ TEXTS = (
     *("vocab.txt", "vocab.json", "merges.txt"),
 )
 INDEX, WEIGHTS = "model.safetensors.index.json", ".safetensors"
+# The end of the name of a class → the families that have it, by their task; "" for all. As `TASKS` in
+# live/engine/foreign/architecture.js. A published model of another class would open in the app alone.
+CLASSES = {
+    **{"ForSequenceClassification": "reading", "ForMaskedLM": "reading"},
+    **{"ForCausalLM": "continuation", "LMHeadModel": "continuation"},
+    **{"ForConditionalGeneration": "translation", "MTModel": "translation"},
+    **{"EncoderModel": "", "Model": "", "ForPreTraining": ""},
+}
+MAX_MB = 2048  # of all weights of a model, as in live/engine/safetensors.js
 CARD = "README.md"
 # What a card must not do in the page: ask another host, or lead away from the choices in the address.
 CARD_READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "link"])
@@ -130,17 +139,14 @@ def published(folder: Path) -> Published:
             name=name,
             file=unsafe[0],
         )
+    if sum(path.stat().st_size for path in weights) > MAX_MB << 20:
+        raise CheckpointError("The weights have more than {limit} MB. Choose a smaller model.", limit=MAX_MB)
     if isinstance(config, CheckpointConfig):
         require_shown(name, config)
         needed = [CONFIG, "tokenizer.json"]
-    elif config.family in FAMILIES:
-        needed = [CONFIG]
     else:
-        raise CheckpointError(
-            "{name} is of the family {family}, which the page does not compute. Open it in the app.",
-            name=name,
-            family=config.family,
-        )
+        require_computed(name, config)
+        needed = [CONFIG]
     texts = [file for file in (*TEXTS, *([INDEX] if len(weights) > 1 else [])) if (folder / file).is_file()]
     if missing := next((file for file in needed if file not in texts), ""):
         raise CheckpointError("{name} has no file {file}. Copy the checkpoint again.", name=name, file=missing)
@@ -158,6 +164,19 @@ def require_shown(name: str, config: CheckpointConfig) -> None:
         )
     if not model.kinds:
         raise CheckpointError("{name} has no attention. Choose a model with attention.", name=name)
+
+
+def require_computed(name: str, config: ForeignConfig) -> None:
+    """Raise a CheckpointError if the engine of the pages does not compute a model of `transformers`."""
+    family, architectures = config.family, config.values.get("architectures")
+    named = str(architectures[0]) if isinstance(architectures, list) and architectures else "Model"
+    task = next((task for end, task in CLASSES.items() if named.endswith(end)), None)
+    if family not in FAMILIES or task not in ("", FAMILIES[family]):
+        raise CheckpointError(
+            "{name} is of the family {family}, which the page does not compute. Open it in the app.",
+            name=name,
+            family=f"{family} ({named[:60]})" if family in FAMILIES else family,
+        )
 
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:

@@ -181,7 +181,7 @@ export const FAMILIES = new Map(Object.entries(/** @type {Record<string, Family>
 })));
 
 /** The end of the name of a class → its task; the base of a family has that of the family. */
-const TASKS = Object.entries({
+export const TASKS = Object.entries({
   ForSequenceClassification: "classification", ForMaskedLM: "filling", ForCausalLM: "continuation",
   LMHeadModel: "continuation", ForConditionalGeneration: "translation", MTModel: "translation",
   EncoderModel: "reading", Model: "", ForPreTraining: "",
