@@ -1,6 +1,7 @@
 // Opens our own checkpoints: folders with `model.safetensors`, `config.json` and `tokenizer.json`, without code.
 import { readSizes } from "./config/model.js";
 import { N_, require, shown } from "./errors.js";
+import { parseJson } from "./json.js";
 import { makeModel } from "./network/translators.js";
 import { BytePairTokenizer } from "./text/tokenizers.js";
 import { AROUND_OURS, BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
@@ -11,7 +12,7 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 export function readConfig(json) {
   let values;
   try {
-    values = JSON.parse(json);
+    values = parseJson(json);
   } catch {
     values = null;
   }

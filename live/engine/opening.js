@@ -13,7 +13,7 @@ async function openerOf({ texts, script }) {
   if ("format" in settingsOf(texts["config.json"])) return OURS;
   if (FOREIGN) return FOREIGN;
   // A site has it in a script of its own, loaded with the first such folder.
-  const found = await import(`./${script}`).catch(() => null);
+  const found = await import(`./${script}`).catch((error) => console.error(error));
   require(
     found, "fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."),
     { address: script },

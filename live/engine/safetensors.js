@@ -1,6 +1,7 @@
 // Reads safetensors files: the length of a header, the header as JSON, then the numbers of all tensors. A model is made
 // from the headers alone. Then the numbers are read slice by slice, so no file is in memory as a whole.
 import { EngineError, N_, require, shown } from "./errors.js";
+import { parseJson } from "./json.js";
 import { MatrixMemory, widened } from "./matrix.js";
 import { sizeOf, tensor } from "./tensor.js";
 
@@ -67,7 +68,7 @@ async function sliceBytes(blob, from, to) {
 /** The JSON of a header or an index. @param {ArrayBuffer | string} text */
 function parsed(text) {
   try {
-    return JSON.parse(typeof text === "string" ? text : new TextDecoder().decode(text));
+    return parseJson(typeof text === "string" ? text : new TextDecoder().decode(text));
   } catch {
     return requireIntact(false);
   }

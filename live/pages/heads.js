@@ -32,7 +32,8 @@ export async function showHeads(root, app) {
   draw(root, [
     ...(predicts ? [
       compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
-      ...(Number.isFinite(logProbability(rescored, before)) ? [caption(probabilitySentence(before, rescored))] : []),
+      ...(Number.isFinite(logProbability(rescored, before))
+        ? [caption(probabilitySentence(info.task, before, rescored))] : []),
     ] : [caption(say("The model predicts nothing in this text. A change shows only in its maps."))]),
     el("div", { class: "notes" }, app.notesOf(before)),
     ...(fixed ? [caption(changesSentence(changes))] : [el("div", { class: "row" }, [
@@ -88,11 +89,14 @@ export async function showHeads(root, app) {
   map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); };
 }
 
-function probabilitySentence(before, after) {
+function probabilitySentence(task, before, after) {
   const [old, now] = [logProbability(before), logProbability(after, before)];
   const two = (number) => decimal(number, 2);
   const signed = now >= old ? `+${two(now - old)}` : two(now - old);
   const values = { before: two(old), after: two(now), change: signed };
+  if (task === "continuation")
+    return say("The continuation as trained has the log-probability {before}. The changed model gives it {after} "
+      + "({change} nats).", values);
   return before.written.length
     ? say("The translation as trained has the log-probability {before}. The changed model gives it {after} "
       + "({change} nats).", values)

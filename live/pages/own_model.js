@@ -156,11 +156,17 @@ export function facts(name, { family, task, heads, config, parameters, bytes }, 
     [say("Size"), say("{layers} layers with {heads} heads each; {positions} positions", {
       layers: most, heads: width, positions: config.max_length,
     })],
-    ...(parameters ? [[say("Parameters"), say("{n} million", { n: (parameters / 1e6).toFixed(1) })]] : []),
+    ...(parameters ? [[say("Parameters"), compact(parameters)]] : []),
     ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })]] : []),
     ...(unused.length ? [[say("Not read"), unused.slice(0, 8).map(shown).join(", ")]] : []),
   ]);
   return el("dl", { class: "facts" }, rows.flatMap(([term, text]) => [el("dt", {}, term), el("dd", {}, text)]));
+}
+
+/** A number with two or three digits: 5.7M, 570만. @param {number} number */
+function compact(number) {
+  const language = document.documentElement.lang;
+  return new Intl.NumberFormat(language, { notation: "compact", maximumSignificantDigits: 3 }).format(number);
 }
 
 /** A field for files that looks like a button. */

@@ -130,6 +130,7 @@ test("what the browser cannot run is named, with a remedy", () => {
   refused({ model_type: "mamba" }, /family mamba.*gpt2, .*Open this model in the app\.$/);
   for (const model_type of [undefined, null, {}, 5]) refused({ model_type }, /^config\.json is missing or names no/);
   assert.throws(() => FOREIGN.describe({}), /^EngineError: config\.json is missing/);
+  assert.throws(() => FOREIGN.describe({ "config.json": "[".repeat(4e7) }), /^EngineError: A file of settings of this/);
   refused({ hidden_act: "relu2" }, /^activation is relu2\. The browser runs relu, .*app\.$/);
   refused({ rope_parameters: { rope_type: "yarn", factor: 2 } }, /^rope_type is yarn\./);
   refused({ quantization_config: { quant_method: "gptq" } }, /quantized.*full or half precision\.$/);

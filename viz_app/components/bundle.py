@@ -96,8 +96,9 @@ def joined(scripts: Mapping[str, str], *, given: Iterable[str] = ()) -> str:
         own = re.sub(rf"\b({constants})\b", rf"\1_{number}", text) if constants else text
         code = re.sub(r"^export ", "", IMPORT.sub("", own), flags=re.MULTILINE)
         if private_names(own) & taken:
-            names = ", ".join(exports_of(own))
-            code = f"const [{names}] = (() => {{\n{code}\nreturn [{names}];\n}})();\n"
+            scope, names = f"module{number}", exports_of(own)
+            found = (f"const {name} = {scope}[{i}];\n" for i, name in enumerate(names))  # a minifier moves patterns up
+            code = f"const {scope} = (() => {{\n{code}\nreturn [{', '.join(names)}];\n}})();\n{''.join(found)}"
         taken |= private_names(own)
         parts.append(code)
     return "".join(parts)

@@ -1,5 +1,6 @@
 // The sizes of a model, checked, and the parts of its block.
 import { EngineError, N_, require, shown } from "../errors.js";
+import { parseJson } from "../json.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} What our own models may choose. */
@@ -110,7 +111,7 @@ export function completed(given) {
 /** The values of a file of settings; none without the file. @param {string | undefined} json @returns {Values} */
 export function settingsOf(json) {
   try {
-    const values = JSON.parse(json ?? "{}");
+    const values = parseJson(json ?? "{}");
     if (typeof values === "object" && values !== null && !Array.isArray(values)) return values;
   } catch {
     // as if it said something else

@@ -1,5 +1,6 @@
 // Byte-pair encoding, as model/text/tokenizers.py has it: words are split into frequent subwords.
 import { EngineError, N_, require } from "../errors.js";
+import { parseJson } from "../json.js";
 import { clean } from "./cleaning.js";
 import { BYTE_CHARACTERS, bytesOf, charactersOf, shownBytes, toBytes, toText } from "./shown_bytes.js";
 import { SPECIAL_TOKENS } from "./vocab.js";
@@ -125,7 +126,7 @@ export class BytePairTokenizer {
   /** @param {string} json The contents of `tokenizer.json`. */
   constructor(json) {
     try {
-      const values = JSON.parse(json), vocabulary = new Map(Object.entries(values.model.vocab));
+      const values = parseJson(json), vocabulary = new Map(Object.entries(values.model.vocab));
       require(isOurs(values), "tokenizer-damaged", NOT_OURS);
       this.tokens = [...vocabulary].sort(([, a], [, b]) => a - b).map(([token]) => token);
       this.subwords = bytePairs(values.model, vocabulary);

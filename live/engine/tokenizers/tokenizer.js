@@ -1,5 +1,6 @@
 // The tokenizer of a folder of Hugging Face's `transformers`: the same ids and texts as its library `tokenizers`.
 import { EngineError, N_, require } from "../errors.js";
+import { parseJson } from "../json.js";
 import { addedTokens, cutAtTokens } from "./added_tokens.js";
 import { DECODERS, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./library_parts.js";
 import { bytesOf, shownBytes } from "../text/shown_bytes.js";
@@ -190,7 +191,7 @@ export class Tokenizer {
 
 /** A JSON file; null without it. @param {Record<string, string>} texts Name of a file → its text. @returns {any} */
 function json(texts, name) {
-  return Object.hasOwn(texts, name) ? JSON.parse(texts[name]) : null;
+  return Object.hasOwn(texts, name) ? parseJson(texts[name]) : null;
 }
 
 /**

@@ -1,4 +1,5 @@
 // Older folders have no tokenizer.json. What it would contain follows from the files of the vocabulary.
+import { parseJson } from "../json.js";
 
 const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
 
@@ -29,7 +30,7 @@ export function withoutTokenizerJson(texts, settings) {
     };
   }
   if (!(Object.hasOwn(texts, "vocab.json") && Object.hasOwn(texts, "merges.txt"))) return null;
-  const vocab = new Map(Object.entries(JSON.parse(texts["vocab.json"])));
+  const vocab = new Map(Object.entries(parseJson(texts["vocab.json"])));
   const lines = texts["merges.txt"].replace(/\r?\n$/, "").split(/\r?\n/);
   const merges = lines.filter((line) => !line.startsWith("#version"));
   const isRoberta = vocab.has("<s>") && vocab.has("</s>");
