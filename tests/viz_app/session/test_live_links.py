@@ -25,6 +25,7 @@ SAMPLES = {
     **{
         "checkpoint": "everyday-de-en",
         "text": TEXT,
+        "second": "Ein zweiter Text.",
         "lang": "ko",
         "lesson": "query-key-value.row",
         "kind": "encoder",
