@@ -177,7 +177,7 @@ HOSTILE: Mapping[str, tuple[str, Change, str]] = {
     "nested without end": (
         "GPT-2",
         lambda file: file.update(normalizer=nested(400)),
-        "unsupported",
+        "damaged",
     ),
     "many parts": ("GPT-2", repeated("normalizer", "normalizers", 30, type="NFC"), "unsupported"),
     "growth": (

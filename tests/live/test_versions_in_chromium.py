@@ -210,9 +210,8 @@ def test_a_visit_during_an_upload_says_so_and_the_next_one_works(
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text(name)
     host.files = new.files
-    page.goto("about:blank")
-    page.goto(f"{host.url}{LINK.format(FIRST)}")
-    shows(page, new.texts[FIRST])
+    page.close()
+    shows(visit(context, host), new.texts[FIRST])
 
 
 def test_a_visit_of_an_old_visitor_during_an_upload_stays_on_the_old_version(
