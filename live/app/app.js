@@ -279,10 +279,9 @@ export class App {
    * @param {Site} listed @param {any} [error]
    */
   leaveOwn(listed, error) {
-    const { checkpoints } = this.site;
-    checkpoints.splice(checkpoints.indexOf(listed), 1);
+    this.site.checkpoints = this.site.checkpoints.filter((one) => one !== listed);
     if (error) this.own?.refuse(error);
-    const choices = { checkpoint: checkpoints[0].name, text: "", second: "" };
+    const choices = { checkpoint: this.site.checkpoints[0].name, text: "", second: "" };
     this.change(choices, { page: "checkpoints", how: "replaceState" });
   }
 

@@ -118,17 +118,15 @@ interface AddedToken {
 /** A text of a template, "A" or "B", or "" for its special tokens; the number of its segment. */
 interface TemplatePiece { part: string; ids: number[]; segment: number }
 interface Templates { single: TemplatePiece[]; pair: TemplatePiece[] }
-/** The ids of a text or of a pair with special tokens; the part and the segment of each. */
-interface Framed { ids: number[]; parts: string[]; segments: number[] }
 /**
  * The ids of special tokens; null where a tokenizer has none. `before` and `after` stand around one text in its template,
- * `separator` between two, if the rest of both templates is equal. `marks` are all special tokens.
+ * `separator` between two, if the rest of both templates is equal; `segment` is that of the second text. `marks` are all
+ * special tokens.
  */
 interface SpecialIds {
   start: number | null; end: number | null; padding: number | null; unknown: number | null; mask: number | null;
-  before: number[]; after: number[]; separator: number[]; marks: Set<number>;
+  before: number[]; after: number[]; separator: number[]; segment: number; marks: Set<number>;
 }
-/** Files by their names, such as "config.json" and "model.safetensors". */
 /** Contents by the names of the files; and the script that opens folders of other libraries, if it is one of its own. */
 interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob>; script?: string }
 /** What opens the folders of a library. Nothing is read from the weights until `weights.read()`. */
@@ -143,7 +141,7 @@ interface Opener {
  * no text. `written`: of the target, if it has its own vocabulary.
  */
 interface AllSpecials extends Specials {
-  before?: number[]; separator?: number[]; after?: number[]; unknown?: number | null; mask?: number | null;
+  before?: number[]; separator?: number[]; after?: number[]; segment?: number; unknown?: number | null; mask?: number | null;
   marks: number[]; written?: { unknown?: number | null; marks: number[] };
 }
 /** `target` is the tokenizer of what is written. */

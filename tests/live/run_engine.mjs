@@ -54,6 +54,11 @@ const JOBS = {
     (config) => openerOf(config).describe({ "config.json": config }).config
   ),
   described: () => ({ ...foreign, model: undefined, weights: undefined }),
+  /** What the page shows for a run. */
+  async result(engine, { run }) {
+    await engine.open({ texts, weights: { "model.safetensors": file } });
+    return engine.result(run);
+  },
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {
     const { page, choices } = readAddress(link, pages);
@@ -114,7 +119,7 @@ function written(_key, value) {
 const { folder, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (name) => readFileSync(`${folder}/${name}`);
 const file = new Blob([read("model.safetensors")]), engine = new LocalEngine();
-const names = ["config.json", "tokenizer.json", "generation_config.json"];
+const names = ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"];
 const texts = Object.fromEntries(names.filter((name) => existsSync(`${folder}/${name}`)).map(
   (name) => [name, `${read(name)}`]
 ));

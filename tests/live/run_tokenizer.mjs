@@ -2,6 +2,7 @@
 // its size and special tokens, and for each line its ids, their tokens and words, the text that they decode to, and the
 // line in the template, alone and with a second text; or the code and the sentence of an error. All as JSON.
 import { readFileSync } from "node:fs";
+import { sourceOf } from "../../live/engine/inference/run.js";
 import { readTokenizer } from "../../live/engine/tokenizers/tokenizer.js";
 
 function run({ files, lines, second = "", most }) {
@@ -11,7 +12,12 @@ function run({ files, lines, second = "", most }) {
     const { marks, ...specials } = tokenizer.specials;
     const read = (line) => {
       const ids = tokenizer.encode(line), tokens = ids.map((id) => tokenizer.shown(id));
-      const framed = second ? [tokenizer.framed(line), tokenizer.framed(line, second, most)] : [];
+      const around = { tokenizer, specials: { ...specials, start: 0, ends: [], banned: [], marks: [...marks] } };
+      const pair = (text, other, room = Infinity) => {
+        const { tokens, ...found } = sourceOf(/** @type {any} */ (around), text, other, room);
+        return { ...found, ids: tokens.map(({ id }) => id), parts: tokens.map(({ part = "" }) => part) };
+      };
+      const framed = second ? [pair(line, ""), pair(line, second, most)] : [];
       return { ids, tokens, words: tokenizer.words(ids), text: tokenizer.decode(ids), framed };
     };
     const all = lines.map(read);

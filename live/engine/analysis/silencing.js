@@ -4,7 +4,7 @@
 import { largestIndices } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { logitsOf } from "../inference/reading.js";
-import { outcomesOf } from "../inference/run.js";
+import { outcomesOf, segmentsOf } from "../inference/run.js";
 import { ablateHead } from "../interventions.js";
 import { allHeads } from "../network/translators.js";
 import { logSumExp } from "../tensor.js";
@@ -42,9 +42,8 @@ export function* silencingEachHead(checkpoint, result, first = 0) {
  * @returns {(trace: Visitor, encode: boolean) => Float32Array[]} Heads of the decoder do not change what was encoded,
  *   so it is computed once. With `encode` it is computed again.
  */
-function scoring({ model, task, config }, { source, read }, outcomes) {
-  const ids = source.map(({ id }) => id), start = source.findIndex(({ part }) => part === "B");
-  const segments = start < 0 ? undefined : ids.map((_, i) => +(i >= start));
+function scoring({ model, task, config, specials }, { source, read }, outcomes) {
+  const ids = source.map(({ id }) => id), segments = segmentsOf(source, specials);
   const at = (/** @type {Tensor} */ { data, shape: [, V] }) => outcomes.map(({ position }) => data.subarray(
     Number(position) * V, (Number(position) + 1) * V
   ));

@@ -15,14 +15,15 @@ function specialsWith({ task, specials, config }, { size, specials: found }) {
     size <= rows, "tokenizer-damaged", N_("The tokenizer has {size} tokens, and the model has embeddings for {rows}."),
     { size, rows },
   );
-  const { before, after, separator, unknown, mask, start, end, marks } = found, translates = task === "translation";
-  const writes = translates || task === "continuation";
+  const { before, after, separator, segment, unknown, mask, start, end, marks } = found;
+  const translates = task === "translation", writes = translates || task === "continuation";
   const own = [...marks].filter((id) => id !== unknown && id !== mask);
   return {
     ...specials, unknown, before, mask: task === "filling" ? mask : null,
     start: translates ? specials.start : start ?? end ?? 0,
     after: task === "continuation" ? [] : after, // it would end the text
     separator: writes ? [] : separator,
+    segment: segment < config.token_types ? segment : 0, // the model may have no vector for it
     marks: [...new Set([...own, ...(translates ? [specials.start] : []), ...specials.ends])],
   };
 }

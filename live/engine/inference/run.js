@@ -5,6 +5,7 @@ import { numLayers } from "../network/translators.js";
 import { concatenate, tensor } from "../tensor.js";
 import { hookName } from "../trace.js";
 
+const NUM_CANDIDATES = 10;
 export const ATTENTION = "*.weights"; // the hook points that every run records
 
 /**
@@ -56,8 +57,6 @@ export function outcomesOf({ source, written, prompt_length: given = 0, probabil
   });
 }
 
-const NUM_CANDIDATES = 10;
-
 /**
  * Tokens as shown on the screen.
  * @param {Tokenizer} tokenizer @param {AllSpecials} specials @param {number[]} ids
@@ -106,12 +105,20 @@ export function sourceOf({ tokenizer, specials }, text, second, most, cut = (ids
     ...marked(before), ...part(own, "A"), ...(b.length ? marked(separator) : []), ...part(textOf(other, words), "B"),
     ...marked(after),
   ];
-  const start = tokens.findIndex((token) => token.part === "B");
   return {
     tokens, dropped: a.length + b.length - first.length - other.length,
     ids: tokens.length ? tokens.map(({ id }) => id) : [specials.start],
-    segments: start < 0 ? undefined : tokens.map((_, i) => +(i >= start)),
+    segments: segmentsOf(tokens, specials),
   };
+}
+
+/**
+ * The segment of each token of a pair: that of the second text begins with this text.
+ * @param {Token[]} tokens @param {AllSpecials} specials
+ */
+export function segmentsOf(tokens, { segment }) {
+  const start = tokens.findIndex(({ part }) => part === "B");
+  return start >= 0 && segment ? tokens.map((_, i) => (i < start ? 0 : segment)) : undefined;
 }
 
 /** As in the library, the longer text is shortened first. @returns {[number[], number[]]} */

@@ -1,14 +1,14 @@
-// Translate or continue one text, and keep the attention maps of the passes that wrote the result.
-import { beam } from "../decoding/beam.js";
-import { finish, greedy, lengthLimit, writtenIds } from "../decoding/search.js";
-import { sample, seededNumbers } from "../decoding/sampling.js";
-import { N_, require } from "../errors.js";
-import { KINDS, Trace } from "../trace.js";
-import { ATTENTION, attentionMaps, attentionMasks, recordedIn, shownTokens, sourceOf, withCandidates } from "./run.js";
+// Compute a run: translate, continue, read or classify a text, and keep the attention maps of its passes.
 import { readChanges } from "../changes.js";
+import { beam } from "../decoding/beam.js";
+import { sample, seededNumbers } from "../decoding/sampling.js";
+import { finish, greedy, lengthLimit, writtenIds } from "../decoding/search.js";
+import { N_, require } from "../errors.js";
 import { editsOf } from "../interventions.js";
+import { KINDS, Trace } from "../trace.js";
 import { resultOfClassifying } from "./classify.js";
 import { resultOfReading } from "./reading.js";
+import { ATTENTION, attentionMaps, attentionMasks, recordedIn, shownTokens, sourceOf, withCandidates } from "./run.js";
 
 const NEW_TOKENS = 40; // that a language model writes after a text
 /** @type {Record<string, [number, number]>} The smallest and the largest value, as in model/config/search.py. */
@@ -128,7 +128,8 @@ function writtenBy(checkpoint, hypothesis, steps, trace, before) {
   return {
     text: target.decode([...before, ...writtenIds(hypothesis)]),
     written,
-    maps, masks: attentionMasks(config, maps),
+    maps,
+    masks: attentionMasks(config, maps),
     finished,
     languages,
     first_token_fixed: (specials.first ?? null) !== null,
@@ -143,7 +144,7 @@ function writtenBy(checkpoint, hypothesis, steps, trace, before) {
  * @param {{ edits?: Edits, record?: string[] }} [options]
  */
 export function readingOf({ model }, source, target, { edits = {}, record = [] } = {}) {
-  const trace = new Trace({ record: ["*.weights", ...record], edits });
+  const trace = new Trace({ record: [ATTENTION, ...record], edits });
   model.decode(target, model.encode(source, trace), trace);
   return { recorded: recordedIn(trace, []) };
 }
@@ -151,7 +152,7 @@ export function readingOf({ model }, source, target, { edits = {}, record = [] }
 /**
  * Translate, continue, read or classify a text, and record hook points. The generator yields after each written token.
  * @param {AnyCheckpoint} checkpoint @param {Run} run
- * @param {string[]} [record] Patterns for the names of hook points, in addition to the weights and masks.
+ * @param {string[]} [record] Patterns for the names of hook points, in addition to the weights.
  * @returns {Generator<Progress, Result>}
  */
 export function* running(checkpoint, { text, second = "", search, forced = [], changes = "" }, record = []) {

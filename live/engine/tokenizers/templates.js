@@ -53,14 +53,3 @@ export function framesOf(pieces) {
     else frames[frames.length - 1].push(...ids);
   return frames;
 }
-
-/**
- * Put texts into a template.
- * @param {TemplatePiece[]} pieces @param {Record<string, number[]>} texts Name of a part → ids.
- * @returns {Framed}
- */
-export function framed(pieces, texts) {
-  const filled = pieces.map((piece) => ({ ...piece, ids: piece.part ? texts[piece.part] : piece.ids }));
-  const each = (name) => filled.flatMap((piece) => piece.ids.map(() => piece[name]));
-  return { ids: filled.flatMap(({ ids }) => ids), parts: each("part"), segments: each("segment") };
-}

@@ -6,7 +6,7 @@ import { DECODERS, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./libr
 import { bytesOf, shownBytes } from "../text/shown_bytes.js";
 import { continued, MAX_BYTES, MAX_TOKENS, requireLength, tooLong } from "../text/tokenizers.js";
 import { SUBWORDS } from "./subwords.js";
-import { framed, framesOf, templatesOf } from "./templates.js";
+import { framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
 const MAX_FILE = 40 << 20; // characters
@@ -94,12 +94,14 @@ export class Tokenizer {
       return idOf(value?.content ?? value ?? usual[0]);
     };
     const [before, after] = framesOf(this.templates.single), [first, separator, last] = framesOf(this.templates.pair);
+    const { segment } = /** @type {TemplatePiece} */ (this.templates.pair.find(({ part }) => part === "B"));
     const has = Object.fromEntries(Object.keys(USUAL).map((name) => [name, named(name)]));
     const marks = [...Object.values(has), ...added.filter(({ special }) => special).map(({ id }) => id)];
     return {
       start: has.bos ?? has.cls, end: has.eos ?? has.sep, padding: has.pad, mask: has.mask,
       unknown: has.unk ?? (names ? null : idOf(unk_token)), before, after,
       separator: `${first}|${last}` === `${before}|${after}` ? separator : [],
+      segment: names?.model_input_names?.includes("token_type_ids") === false ? 0 : segment,
       marks: new Set(marks.filter((id) => id !== null)),
     };
   }
@@ -134,24 +136,6 @@ export class Tokenizer {
       isFirst = false;
     }
     return ids;
-  }
-
-  /**
-   * A text or a pair in the template of the model, with at most so many ids. As in the library, the longer text of a
-   * pair is shortened first.
-   * @param {string} text @param {string} [second] "" without a second text.
-   * @returns {Framed & { dropped: number }}
-   */
-  framed(text, second = "", most = Number.POSITIVE_INFINITY) {
-    const pieces = second ? this.templates.pair : this.templates.single;
-    const a = this.encode(text), b = second ? this.encode(second) : [];
-    const room = Math.max(most - framesOf(pieces).flat().length, 0);
-    const fewer = Math.min(a.length, b.length, Math.floor(room / 2));
-    const more = Math.min(Math.max(a.length, b.length), room - fewer);
-    const [keptA, keptB] = a.length <= b.length ? [fewer, more] : [more, fewer];
-    return {
-      ...framed(pieces, { A: a.slice(0, keptA), B: b.slice(0, keptB) }), dropped: a.length + b.length - keptA - keptB,
-    };
   }
 
   /** The text of ids, without special tokens. @param {number[]} ids */
