@@ -5,9 +5,9 @@ import test from "node:test";
 import { readConfig } from "../../live/engine/checkpoint.js";
 import { beam } from "../../live/engine/decoding/beam.js";
 import { filterLogProbs, seededNumbers } from "../../live/engine/decoding/sampling.js";
-import { largestIndices, scoreOf } from "../../live/engine/decoding/search.js";
+import { finish, largestIndices, scoreOf } from "../../live/engine/decoding/search.js";
 import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
-import { forcedIds, translate, translating } from "../../live/engine/inference/translate.js";
+import { translating } from "../../live/engine/inference/translate.js";
 import { readCheckpoint } from "../../live/engine/opening.js";
 import { editsOf, paint, uniformHead } from "../../live/engine/interventions.js";
 import { gelu } from "../../live/engine/network/layers.js";
@@ -16,6 +16,8 @@ import { Weights } from "../../live/engine/safetensors.js";
 import { linear, softmax, tensor } from "../../live/engine/tensor.js";
 import { NO_TRACE } from "../../live/engine/trace.js";
 import { say, useWords } from "../../live/ui/words.js";
+
+const translate = (checkpoint, text, options) => finish(translating(checkpoint, text, options));
 
 const SIZES = {
   d_model: 12, num_heads: 2, d_ff: 10, num_encoder_layers: 1, num_decoder_layers: 1, max_length: 16, norm: "post",
@@ -362,7 +364,8 @@ test("two runs in turns do not see each other's changes", async () => {
 
 test("a text is forced as a whole, and a beam of one is greedy search", async () => {
   const checkpoint = await readCheckpoint(files());
-  assert.equal(translate(checkpoint, "ab", { forced: forcedIds(checkpoint, "ab ba") }).text, "ab ba");
+  const ids = [...checkpoint.target.encode("ab ba"), checkpoint.specials.ends[0]];
+  assert.equal(translate(checkpoint, "ab", { forced: new Map(ids.entries()) }).text, "ab ba");
   const steps = beam(checkpoint.model, [260, 3], { size: 1, limit: 5, trace: NO_TRACE });
   let last;
   do last = steps.next();

@@ -9,8 +9,8 @@ import { FOREIGN } from "../../live/engine/foreign/open.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
-import { recordedIn } from "../../live/engine/inference/run.js";
-import { sourceIds, translating } from "../../live/engine/inference/translate.js";
+import { recordedIn, sourceOf } from "../../live/engine/inference/run.js";
+import { translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
@@ -72,7 +72,9 @@ const JOBS = {
   shuffled: (_engine, { text, number }) => shuffled(text, number),
   /** The ids that greedy search writes for each text. */
   greedy: (engine, { texts }) => texts.map(
-    (text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids
+    (text) => finish(greedy(engine.checkpoint.model, sourceOf(
+      engine.checkpoint, text, "", engine.checkpoint.config.max_length
+    ).ids)).ids
   ),
   /** The ids of each line, its tokens, their words and the text that they decode to. */
   tokenize: ({ checkpoint: { tokenizer } }, { lines }) => lines.map((line) => {

@@ -2,7 +2,7 @@
 import { readChanges } from "../changes.js";
 import { beam } from "../decoding/beam.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
-import { finish, greedy, lengthLimit, writtenIds } from "../decoding/search.js";
+import { greedy, lengthLimit, writtenIds } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { editsOf } from "../interventions.js";
 import { KINDS, Trace } from "../trace.js";
@@ -15,16 +15,6 @@ const NEW_TOKENS = 40; // that a language model writes after a text
 const SETTINGS = {
   beam_size: [1, 64], length_penalty: [-10, 10], temperature: [0.001, 1000], top_k: [0, Infinity], top_p: [1e-9, 1],
 };
-
-/** Encode a source with its end token, cut to the positions of the model. @param {AnyCheckpoint} checkpoint */
-export function sourceIds(checkpoint, text) {
-  return sourceOf(checkpoint, text, "", checkpoint.config.max_length);
-}
-
-/** The tokens to force, position → id, so that the model writes exactly this text. @param {AnyCheckpoint} checkpoint */
-export function forcedIds({ target, specials }, text) {
-  return new Map([...target.encode(text), specials.ends[0]].entries());
-}
 
 /**
  * Create the search that the settings choose.
@@ -87,11 +77,6 @@ export function* translating(checkpoint, text, { search = {}, edits = {}, record
     steps.push(value);
     if (steps.length > start.given) yield progressOf(checkpoint, steps, start, trace);
   }
-}
-
-/** Translate one text. @param {AnyCheckpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
-export function translate(checkpoint, text, options) {
-  return finish(translating(checkpoint, text, options));
 }
 
 /**
