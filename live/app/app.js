@@ -4,13 +4,15 @@ import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../
 import { N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
-import { OwnModel, taskSentence } from "../pages/own_model.js";
-import { namesOfPage, PAGES } from "../pages/pages.js";
+import { OwnModel } from "../pages/own_model.js";
+import { namesOfPage, PAGES, taskSentence } from "../pages/pages.js";
 import { announce, draw, el, find } from "../ui/dom.js";
+import { later, loadLater } from "../ui/later.js";
 import { tooltips } from "../ui/page_events.js";
 import { savePictures } from "../ui/saving.js";
 import { say, useWords } from "../ui/words.js";
-import { contentOf, missing, offerOffline, renew } from "./held.js";
+import { takeDrops } from "./dropping.js";
+import { contentOf, offerOffline, partOf, renew } from "./held.js";
 import { isChosen, linkNote, readForced, readLink, writeAddress } from "./link.js";
 import { Session } from "./session.js";
 import { SHARED } from "./shared.js";
@@ -34,13 +36,15 @@ class OutOfDate extends Error {}
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
-   *   foreign?: string, report?: Report }} site
+   *   scripts?: Record<string, string>, report?: Report }} site `scripts`: the addresses of the parts that are loaded
+   *   later, by their names.
    */
   constructor(site) {
     this.site = site;
     useWords(/** @type {any} */ (site.words.en));
     Object.assign(SHARED, site.shared);
-    this.session = new Session(site.foreign);
+    loadLater((name) => partOf(/** @type {any} */ (site.scripts)[name]));
+    this.session = new Session(site.scripts?.foreign);
     this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
     this.page = "";
     /** @type {Choices} */
@@ -62,13 +66,14 @@ export class App {
     this.redraw = () => { void this.show(); };
     this.since = 0; // when the latest drawing began
     this.session.onStep = (step) => this.drawStep(step);
-    this.own = this.isReport ? null : new OwnModel(this);
+    /** @type {OwnModel | null} From the first visit of its page on. */
+    this.own = null;
   }
 
   start() {
     this.follow();
     addEventListener("hashchange", () => this.follow());
-    this.own?.listen();
+    if (!this.isReport) takeDrops((files) => this.look(files));
     tooltips();
   }
 
@@ -250,10 +255,23 @@ export class App {
   async followLesson() {
     const { course } = this.site;
     if (!course || !(this.course || this.choices.lesson || this.page === "lessons")) return;
-    // One file holds the code of the lessons. In a folder it is a script of its own, loaded with the first lesson.
-    const Loaded = Course ?? (await import(`./${course.script}`).catch(() => missing(course.script))).default[0];
+    const Loaded = await later("lessons", Course);
     this.course ??= new Loaded(this);
     await this.course.follow();
+  }
+
+  /** The visitor's own model. @returns {Promise<OwnModel>} */
+  async ownModel() {
+    const Loaded = await later("own", OwnModel);
+    this.own ??= new Loaded(this);
+    return this.own;
+  }
+
+  /** Find out what files are that a visitor has dropped. @param {Promise<OwnFile[]>} files */
+  async look(files) {
+    this.change({ lesson: "" }, { page: "checkpoints" });
+    const own = await this.ownModel().catch(() => null); // the page says why
+    await own?.look(files);
   }
 
   async open() {
@@ -518,9 +536,9 @@ function drawMenu(app) {
       ),
       el("p", { class: "quiet" }, source && target && source !== target
         ? `${source} → ${target}` : app.isReport ? source : taskSentence(app.listed.task)),
-      ...(app.own ? [
+      ...(app.isReport ? [] : [
         button(say("Open your own model"), () => app.change({ lesson: "" }, { page: "checkpoints" })),
-      ] : []),
+      ]),
       list(
         say("Language"), Object.keys(app.site.words).map((code) => [code, languageName(code, code)]), app.language,
         app.set("lang"),

@@ -46,6 +46,11 @@ export async function contentOf(source) {
   return typeof source === "string" ? (await fileOf(source)).json().catch(() => missing(source)) : source;
 }
 
+/** What a script of the site exports. @param {string} file @returns {Promise<any>} */
+export async function partOf(file) {
+  return (await import(`./${file}`).catch(() => missing(file))).default[0];
+}
+
 /** Say why a file of the site cannot be loaded. @param {string} file @returns {Promise<never>} */
 export async function missing(file) {
   const page = await fetch("index.html", { cache: "no-store" }).then((found) => found.text()).catch(() => "");

@@ -1,10 +1,10 @@
-// The files of a visitor's own model: a folder, a .zip or single files, dropped or chosen. They stay on this device.
-// Here they are judged by their names and sizes, and only their texts are read. No text of a file is ever markup.
+// The files of a visitor's own model: a folder, a .zip or single files. They are judged by their names and sizes, and
+// only their texts are read. No text of a file is ever markup.
 import { N_, require, shown } from "../engine/errors.js";
 import { requireSize } from "../engine/safetensors.js";
 import { membersOf } from "./zip.js";
 
-const MEBI = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
+const MEBI = 2 ** 20;
 /** The texts that something reads, and the most MB of each: the limits of model/safety/json_files.py. */
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
@@ -27,41 +27,6 @@ const OTHERS = [
 const isHidden = (path) => path.split("/").some((part) => part.startsWith(".") || part.startsWith("__MACOSX"));
 const lastOf = (path) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path) => path.slice(0, path.lastIndexOf("/") + 1);
-
-/** A file of the visitor. @param {File} file @param {string} [path] @returns {OwnFile} */
-const ownFile = (file, path = file.webkitRelativePath || file.name) => (
-  { path, size: file.size, read: async () => file }
-);
-
-/** The files that were chosen in a field. @param {FileList} files */
-export function chosenFiles(files) {
-  return [...files].slice(0, MAX_FILES).map((file) => ownFile(file));
-}
-
-/** The files that were dropped, also those in folders. @param {DataTransfer} dropped @returns {Promise<OwnFile[]>} */
-export async function droppedFiles({ items, files }) {
-  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // before the first pause
-  if (!entries.length) return chosenFiles(files);
-  const found = /** @type {OwnFile[]} */ ([]);
-  await Promise.all(entries.map((entry) => addEntry(entry, found, 0)));
-  return found;
-}
-
-/** @param {any} entry Of a folder or a file. @param {OwnFile[]} found @param {number} depth */
-async function addEntry(entry, found, depth) {
-  if (found.length >= MAX_FILES || depth > DEPTH) return;
-  if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-    found.push(ownFile(file, entry.fullPath.replace(/^\//, "")));
-    return;
-  }
-  const reader = entry.createReader();
-  for (;;) {
-    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // a browser gives 100
-    for (const one of some) await addEntry(one, found, depth + 1);
-    if (!some.length || found.length >= MAX_FILES) return;
-  }
-}
 
 /**
  * What the engine needs of these files.

@@ -41,7 +41,7 @@ export class Situation {
    */
   async resultOf(name, asked) {
     if (name === this.listed.name) return this.result(asked);
-    const session = otherSessions.get(name) ?? new Session(this.app.site.foreign);
+    const session = otherSessions.get(name) ?? new Session(this.app.site.scripts?.foreign);
     otherSessions.set(name, session);
     await session.open(this.app.listedAs(name), () => {});
     return session.result(asked, { quiet: true });

@@ -1,27 +1,20 @@
-// Open your own model: what a visitor drops or chooses is described before its weights are read.
-import { chosenFiles, droppedFiles, ownFilesOf } from "../app/own_files.js";
-import { button, heading, note } from "../controls/controls.js";
+// The page of the model, with the section "Open your own model": what a visitor drops or chooses is described before
+// its weights are read. A site loads this code with the first visit of the page.
+import { chosenFiles } from "../app/dropping.js";
+import { contentOf } from "../app/held.js";
+import { ownFilesOf } from "../app/own_files.js";
+import { button, heading, note, place } from "../controls/controls.js";
 import { shown } from "../engine/errors.js";
 import { KINDS } from "../engine/trace.js";
-import { announce, el } from "../ui/dom.js";
+import { announce, draw, el, find } from "../ui/dom.js";
 import { say } from "../ui/words.js";
+import { taskSentence } from "./pages.js";
 
 const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
 const GENERAL = ["The dog sleeps because it is tired.", "Where is the station?"];
 /** @type {Record<string, string[]>} Language → sentences. */
 const OTHERS_BY_LANGUAGE = { de: ["Der Hund schläft, weil er müde ist."], zh: ["狗在睡觉，因为它累了。"] };
 const BEGINNINGS = ["The dog sleeps because", "Once upon a time there was a"];
-
-/** What a model does, as a sentence. @param {Task} task */
-export function taskSentence(task) {
-  return {
-    translation: say("It reads a text and writes another one, such as a translation."),
-    continuation: say("It continues a text."),
-    filling: say("It fills gaps in a text."),
-    classification: say("It gives a text a label."),
-    reading: say("It only reads a text: there are maps, and it writes nothing."),
-  }[task];
-}
 
 /** The state of the section: `refused` is a sentence, `progress` that of an archive that is unpacked. */
 export class OwnModel {
@@ -34,22 +27,6 @@ export class OwnModel {
     this.progress = { bytes: 0, total: 0 };
     /** @type {AbortController | null} While files are looked at. */
     this.looking = null;
-  }
-
-  /** Let visitors drop files anywhere on the page. */
-  listen() {
-    const ofFiles = ({ dataTransfer }) => [...(dataTransfer?.types ?? [])].includes("Files");
-    const mark = (on) => document.documentElement.toggleAttribute("data-dropping", on);
-    document.ondragover = (event) => { if (ofFiles(event)) { event.preventDefault(); mark(true); } };
-    document.ondragleave = ({ relatedTarget }) => { if (!relatedTarget) mark(false); };
-    document.ondrop = (event) => {
-      if (!ofFiles(event)) return;
-      event.preventDefault();
-      mark(false);
-      const dropped = droppedFiles(/** @type {DataTransfer} */ (event.dataTransfer));
-      this.app.change({ lesson: "" }, { page: "checkpoints" });
-      void this.look(dropped);
-    };
   }
 
   /**
@@ -109,6 +86,25 @@ export class OwnModel {
     app.choose(name, "translate");
   }
 
+  /**
+   * Draw the page: the field for the visitor's own model, what the open model is, and its card with its data, licence,
+   * measurements and limits.
+   * @param {Element} root
+   */
+  async show(root) {
+    const { app } = this, { listed: { name, card, own }, info } = app, text = own?.texts["README.md"];
+    const { [app.language]: html } = card ? await app.ifCurrent(contentOf(card)) : {};
+    draw(root, [
+      el("section", { class: "opens" }, this.section()),
+      heading(say("About this model"), ""),
+      facts(name, info),
+      html
+        ? place("card", "card")
+        : el("pre", { class: "card" }, text ?? say("This checkpoint has no model card (README.md).")),
+    ]);
+    if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published
+  }
+
   /** @returns {Described[]} */
   section() {
     return [
@@ -148,7 +144,7 @@ export class OwnModel {
  * What is known of a model.
  * @param {string} name @param {Info & Partial<Found>} info @param {{ unused?: string[] }} [files]
  */
-export function facts(name, { family, task, heads, config, parameters, bytes }, { unused = [] } = {}) {
+function facts(name, { family, task, heads, config, parameters, bytes }, { unused = [] } = {}) {
   const layers = Object.keys(KINDS).filter((kind) => heads[kind]?.[0]).map((kind) => heads[kind]);
   const most = Math.max(0, ...layers.map(([count]) => count)), [, width = 0] = layers[0] ?? [];
   const rows = /** @type {[string, string][]} */ ([

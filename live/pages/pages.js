@@ -1,13 +1,10 @@
 // The pages of the site in their order. A page draws itself from the choices of the visitor.
-import { contentOf } from "../app/held.js";
 import { SHARED } from "../app/shared.js";
-import { heading, place } from "../controls/controls.js";
-import { draw, el, find } from "../ui/dom.js";
+import { later } from "../ui/later.js";
 import { say } from "../ui/words.js";
 import { showHeads } from "./heads.js";
 import { showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
-import { facts } from "./own_model.js";
 import { showPositions } from "./positions.js";
 import { showSteps } from "./steps.js";
 import { showTextMasks } from "./text_masks.js";
@@ -16,7 +13,7 @@ import { showTranslate } from "./translate.js";
 /** @type {Record<string, Page>} Name in a link → page. The app's pages have the same names. */
 export const PAGES = {
   translate: { show: showTranslate },
-  steps: { show: showSteps, fits: writes },
+  steps: { show: showStepsLater, fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
   inside: { show: showInside },
   positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
@@ -28,6 +25,18 @@ export const PAGES = {
 /** The masks of a batch, or of one text. @param {Element} root @param {App} app */
 function showEitherMasks(root, app) {
   return (hasBatch(app) ? showMasks : showTextMasks)(root, app);
+}
+
+/** @param {Element} root @param {App} app */
+async function showStepsLater(root, app) {
+  const show = await app.ifCurrent(later("steps", showSteps));
+  await show(root, app);
+}
+
+/** @param {Element} root @param {App} app */
+async function showModel(root, app) {
+  const own = await app.ifCurrent(app.ownModel());
+  await own.show(root);
 }
 
 /** Whether a model writes a text token by token. @param {Site} site */
@@ -51,21 +60,13 @@ export function namesOfPage(page) {
   return { title: say(title), instruction: say(instruction) };
 }
 
-/**
- * What the model is, its card with its data, licence, measurements and limits, and the field for the visitor's own
- * model.
- * @param {Element} root @param {App} app
- */
-async function showModel(root, app) {
-  const { listed: { name, card, own }, info } = app, text = own?.texts["README.md"];
-  const { [app.language]: html } = card ? await app.ifCurrent(contentOf(card)) : {};
-  draw(root, [
-    el("section", { class: "opens" }, app.own?.section() ?? []),
-    heading(say("About this model"), ""),
-    facts(name, info),
-    html
-      ? place("card", "card")
-      : el("pre", { class: "card" }, text ?? say("This checkpoint has no model card (README.md).")),
-  ]);
-  if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published
+/** What a model does, as a sentence. @param {Task} task */
+export function taskSentence(task) {
+  return {
+    translation: say("It reads a text and writes another one, such as a translation."),
+    continuation: say("It continues a text."),
+    filling: say("It fills gaps in a text."),
+    classification: say("It gives a text a label."),
+    reading: say("It only reads a text: there are maps, and it writes nothing."),
+  }[task];
 }

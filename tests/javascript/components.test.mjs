@@ -7,7 +7,8 @@ import { uncounted } from "../../live/ui/head_switches.js";
 import { dashOf, linesToDraw, visibleLines } from "../../live/ui/lines.js";
 import { cellBox, gridHeight, headPixels, mapLayout, scalePosition, withoutNumber } from "../../live/ui/maps.js";
 import { blocksOf, colourAt, decodeFloats, levelOf, meanOf, palette, WEIGHTS } from "../../live/ui/numbers.js";
-import { fileName, fontsFor, parsedColour, wrapped } from "../../live/ui/saving.js";
+import { fontsFor, parsedColour, wrapped } from "../../live/ui/picture_files.js";
+import { fileName } from "../../live/ui/saving.js";
 import { isRight, rowsLayout } from "../../live/ui/stepper.js";
 import {
   directionOf, headName, isolated, letters, percent, say, shortened, spoken, useWords

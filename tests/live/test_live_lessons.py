@@ -73,11 +73,12 @@ def test_the_texts_of_a_step_keep_their_values_and_have_every_outcome(language: 
 def test_the_lessons_are_loaded_only_with_a_lesson_and_their_code_is_small(site: Path) -> None:
     page = (site / "index.html").read_text(encoding="utf-8")
     data = data_of(page, "site")
-    course = json.loads(data)["course"]
-    addresses = [course["script"], course["lessons"], course["style"], *course["texts"].values()]
+    listed = json.loads(data)
+    course, script = listed["course"], listed["scripts"]["lessons"]
+    addresses = [script, course["lessons"], course["style"], *course["texts"].values()]
     assert all((site / address).is_file() for address in addresses)
     assert "course/" not in page.replace(data, "")
-    code = sum((site / course[part]).stat().st_size for part in ("script", "style"))
+    code = sum((site / part).stat().st_size for part in (script, course["style"]))
     assert code < MOST_LESSON_CODE < MOST_CODE
 
 

@@ -64,9 +64,15 @@ FOUND = re.compile(
 )
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
-# What a site has in scripts of their own: the modules that it loads with the first lesson, and with the first model of
-# another library.
-LESSONS, FOREIGN = "course/course.js", "engine/foreign/open.js"
+LESSONS = "course/course.js"
+# What a site loads when it is first wanted: the name of a script → its module, and what the module exports.
+PARTS: Mapping[str, tuple[str, str]] = {
+    "lessons": (LESSONS, "Course"),
+    "foreign": ("engine/foreign/open.js", "FOREIGN"),
+    "own": ("pages/own_model.js", "OwnModel"),
+    "saving": ("ui/picture_files.js", "savePicture"),
+    "steps": ("pages/steps.js", "showSteps"),
+}
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
@@ -145,16 +151,18 @@ class PageCode:
     """The scripts of a page, and its words: language → texts. The scripts name each text by its number in these lists.
 
     Attributes:
-        script: The one script of the page.
-        lessons: The script that a site loads with the first lesson; "" where it has no lessons.
-        foreign: And that with the first model of another library.
+        script: The script that begins the page.
+        parts: The scripts that a site loads when they are first wanted, by the names in `PARTS`.
         words: Language → texts.
     """
 
     script: str
-    lessons: str
-    foreign: str
+    parts: Mapping[str, str]
     words: Mapping[str, list[str]]
+
+    def of_pages(self) -> str:
+        """All scripts that draw with the style sheet of the page; the lessons have one of their own."""
+        return "".join([self.script, *(script for name, script in self.parts.items() if name != "lessons")])
 
     def shared(self) -> Mapping[str, object]:
         """What the page shares with Python, with the number of each text in the place of the text."""
@@ -217,29 +225,34 @@ def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool =
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
     """
-    parts = (
-        {LESSONS: "Course", FOREIGN: "FOREIGN"} if form == "site" else {}
-    )  # the module of a script → what it exports
     left_out = {RECURRENT: not recurrent, LESSONS: not lessons}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
-    scripts = modules("app/script.js", without=without.union(parts), instead=instead)
-    others = {part: modules(part, without=without.union(scripts), instead=instead) for part in parts}
+    parts = {name: part for name, part in PARTS.items() if form == "site" and part[0] not in without}
+    scripts = modules("app/script.js", without=without.union(module for module, _ in parts.values()), instead=instead)
+    without = without.union(scripts)
+    others = {name: modules(module, without=without, instead=instead) for name, (module, _) in parts.items()}
+    require_once(others)
+    all_others = {name: text for each in others.values() for name, text in each.items()}
     names = (text for named in NAMES.values() for texts in named.values() for text in texts.values())
-    later = {name: text for each in others.values() for name, text in each.items()}
-    texts = list(dict.fromkeys([*texts_of({**scripts, **later}), *names]))
-    shared = shared_names(later, scripts)
-    own = {
-        part: script_of(one, texts, exported=[parts[part]], given=shared, source="app.js") if one else ""
-        for part, one in others.items()
-    }
+    texts = list(dict.fromkeys([*texts_of({**scripts, **all_others}), *names]))
+    shared = shared_names(all_others, scripts)
     return PageCode(
         script=script_of(scripts, texts, exported=shared),
+        parts={
+            name: script_of(others[name], texts, exported=[export], given=shared, source="app.js")
+            for name, (_, export) in parts.items()
+        },
         words=words_of(texts),
-        lessons=own.get(LESSONS, ""),
-        foreign=own.get(FOREIGN, ""),
     )
+
+
+def require_once(parts: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise a ValueError if two parts have the same module: it would exist twice, with a state of its own in each."""
+    times = Counter(name for part in parts.values() for name in part)
+    if twice := sorted(name for name, count in times.items() if count > 1):
+        raise ValueError(f"Two parts of a site have {', '.join(twice)}. Import it in the script of the page too.")
 
 
 def lesson_style() -> str:

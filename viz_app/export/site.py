@@ -195,7 +195,7 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         files[path := hashed(path, content)] = content
         return path
 
-    app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("ui/icon.svg")), style(code.script)
+    app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("ui/icon.svg")), style(code.of_pages())
     others = {
         language: add(f"words/{language}.json", compact(code.words[language]))
         for language in code.words
@@ -208,12 +208,13 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         ],
         "words": {ENGLISH: code.words[ENGLISH], **others},
         "shared": code.shared(),
-        "foreign": add("foreign.js", code.foreign.replace("app.js", f"./{app}", 1)),
+        "scripts": {
+            name: add(f"{name}.js", script.replace("app.js", f"./{app}", 1)) for name, script in code.parts.items()
+        },
     }
     if lessons:
         texts = {language: compact(live_texts(names, language)) for language in code.words}
         site["course"] = {
-            "script": add("course/course.js", code.lessons.replace("app.js", f"../{app}", 1)),
             "style": add("course/style.css", lesson_style()),
             "lessons": add("course/lessons.json", compact(lessons)),
             "texts": {language: add(f"course/texts-{language}.json", text) for language, text in texts.items()},
