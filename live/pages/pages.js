@@ -5,9 +5,9 @@ import { heading, place } from "../controls/controls.js";
 import { draw, el, find } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 import { showHeads } from "./heads.js";
-import { showInside } from "./inside.js";
+import { hasPlainScores, showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
-import { facts } from "./own_model.js";
+import { facts, licenceOf, withoutMetadata } from "./own_model.js";
 import { showPositions } from "./positions.js";
 import { showSteps } from "./steps.js";
 import { showTextMasks } from "./text_masks.js";
@@ -18,7 +18,7 @@ export const PAGES = {
   translate: { show: showTranslate },
   steps: { show: showSteps, fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
-  inside: { show: showInside },
+  inside: { show: showInside, fits: (_site, info) => !info || hasPlainScores(info.config) },
   positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
@@ -45,10 +45,13 @@ function hasBatch({ isReport, listed }) {
   return !isReport && isTranslatorOfOurs(listed);
 }
 
-/** The title of a page, and what its visitor does there. @param {string} page */
-export function namesOfPage(page) {
-  const { title, instruction } = SHARED.pages[page];
-  return { title: say(title), instruction: say(instruction) };
+/**
+ * The title of a page for a model of this task, and what its visitor does there.
+ * @param {string} page @param {Task} task
+ */
+export function namesOfPage(page, task) {
+  const { title, instruction } = SHARED.pages[page], own = page === "translate" ? SHARED.tasks[task] : undefined;
+  return { title: say(own?.title ?? title), instruction: say(instruction) };
 }
 
 /**
@@ -57,15 +60,16 @@ export function namesOfPage(page) {
  * @param {Element} root @param {App} app
  */
 async function showModel(root, app) {
-  const { listed: { name, card, own }, info } = app, text = own?.texts["README.md"];
+  const { listed: { name, card, own, licence }, info } = app, text = own?.texts["README.md"];
   const { [app.language]: html } = card ? await app.ifCurrent(contentOf(card)) : {};
   draw(root, [
     el("section", { class: "opens" }, app.own?.section() ?? []),
     heading(say("About this model"), ""),
-    facts(name, info),
+    facts(name, info, { licence: licence ?? licenceOf(text) }),
     html
       ? place("card", "card")
-      : el("pre", { class: "card" }, text ?? say("This checkpoint has no model card (README.md).")),
+      : el("pre", { class: "card" }, text
+        ? withoutMetadata(text) : say("This checkpoint has no model card (README.md).")),
   ]);
   if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published
 }
