@@ -35,13 +35,13 @@ interface Chosen { choices: Choices; info: Info }
 
 /**
  * A checkpoint as a site lists it: the addresses of its files by their names, null if the page holds those with the names in `held`; its family and task, the
- * text for a gap, and whether it reads pairs; its cards by language, or the address of a file with them; the files of a
- * visitor's own model.
+ * text for a gap, and whether it reads pairs; its cards by language, or the address of a file with them; the licence that
+ * a card names; the files of a visitor's own model.
  */
 interface Site {
   name: string; files: Record<string, string> | null; languages: [string, string]; family: string; task: Task; mask: string;
   pairs: boolean; examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
-  held?: string[]; own?: OwnFiles;
+  held?: string[]; licence?: string; own?: OwnFiles;
 }
 /** A file of a visitor's own model. `report` gets the number of bytes while an archive is unpacked. */
 interface OwnFile { path: string; size: number; read(watching?: Watching): Promise<Blob> }
@@ -62,10 +62,13 @@ interface MapView {
   columns: number[]; weight(layer: number, head: number | string, t: number, s: number): number;
   axes: { query_title: string; key_title: string; languages: { query: string; key: string } };
 }
-/** A page of the site. `opening`: the sentence until the visitor types one. `fits`: whether a model can show it. */
+/**
+ * A page of the site. `opening`: the sentence until the visitor types one. `fits`: whether a model can show it; without
+ * `info`, it is not open yet.
+ */
 interface Page {
   show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?(app: App): boolean;
-  fits?(site: Site): boolean;
+  fits?(site: Site, info?: Info | null): boolean;
 }
 
 /** What a map shows. `t` is a query (row) and `s` a key (column), counted from 0. */

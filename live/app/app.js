@@ -49,6 +49,7 @@ export class App {
     this.page = "";
     /** @type {Choices} */
     this.choices = {};
+    this.closed = ""; // the visitor's own model that the link names and that is not open
     /**
      * @type {string[] | null} What the link asks for and this site does not have; null after a choice of the visitor.
      */
@@ -79,8 +80,10 @@ export class App {
 
   /** Read the link, and draw its page. */
   follow() {
-    const { report } = this.site, { page, choices, unknown } = readLink(location.hash || (report?.link ?? ""), this);
+    const { report } = this.site, link = location.hash || (report?.link ?? "");
+    const { page, choices, unknown, closed } = readLink(link, this);
     this.choices = { ...choices, ...report?.chosen };
+    this.closed = closed;
     [this.unknown, this.draft] = [report ? null : unknown, null];
     this.session.stopMeasuring();
     if (page !== this.page) this.leave(page);
@@ -104,12 +107,13 @@ export class App {
   change(choices, { page = this.page, how } = {}) {
     const before = this.choices, isNew = page !== this.page || Object.keys(choices).some((name) => SENTENCE.test(name));
     this.unknown = null;
+    this.closed = "";
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(isChosen));
     if ("text" in choices || "second" in choices || "checkpoint" in choices)
       for (const name of ["forced", "step", "query", "window_row", "window_column"])
         if (!(name in choices)) delete this.choices[name];
     const address = this.linkTo(page);
-    keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address);
+    keepAddress(how ?? (isNew ? "pushState" : "replaceState"), address, { own: Boolean(this.listed.own) });
     if (page !== this.page) this.leave(page);
     if ("text" in choices || "second" in choices) {
       this.session.cancel();
@@ -135,7 +139,8 @@ export class App {
    * @param {string} page @param {Site} [site] The model, by default the chosen one.
    */
   fits(page, site = this.listed) {
-    return this.isReport || (PAGES[page].fits?.(site) ?? true);
+    const { info } = this.session, isOpen = site.name === this.session.name;
+    return this.isReport || (PAGES[page].fits?.(site, isOpen ? info : null) ?? true);
   }
 
   /** Whether a page of this name asks for a text. @param {string} page */
@@ -232,6 +237,12 @@ export class App {
     try {
       await this.useWords();
       await this.ifCurrent(this.followLesson());
+      if (this.closed && this.own) {
+        this.drawFrame();
+        draw(this.place(), this.own.closedSection(this.closed));
+        this.finish();
+        return;
+      }
       await this.open();
       this.drawFrame();
       await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
@@ -320,8 +331,8 @@ export class App {
 
   drawFrame() {
     drawMenu(this);
-    const { title, instruction } = namesOfPage(this.page);
-    const withText = this.asksForText(this.page);
+    const { title, instruction } = namesOfPage(this.page, this.listed.task);
+    const withText = !this.closed && this.asksForText(this.page);
     document.title = `${title} · Headlight`;
     draw(this.main, [
       this.course?.strip() ?? el("div", { class: "title" }, [
@@ -496,10 +507,11 @@ export class App {
 /**
  * Write the address. The frame of a notebook has none of its own.
  * @param {"pushState" | "replaceState"} how @param {string} address
+ * @param {{ own: boolean }} state Whether the address names a visitor's own model, which is closed after a new start.
  */
-function keepAddress(how, address) {
+function keepAddress(how, address, state) {
   try {
-    history[address === location.hash ? "replaceState" : how](null, "", address);
+    history[address === location.hash ? "replaceState" : how](state, "", address);
   } catch {
     // The choices are kept without an address too.
   }
@@ -523,7 +535,7 @@ function drawMenu(app) {
         app.change({}, { page: name });
       }
     },
-  }, namesOfPage(name).title);
+  }, namesOfPage(name, app.listed.task).title);
   const { checkpoints } = app.site;
   const [source, target] = app.listed.languages.map((code) => code && languageName(code, app.language));
   menu.setAttribute("aria-label", say("Pages"));

@@ -8,21 +8,24 @@ import { SHARED } from "./shared.js";
 const KINDS_OF_PAGES = ["kind", "mask_kind", "steps_kind"];
 
 /**
- * Read a link. A checkpoint, a language and lessons that the site does not have are unknown.
+ * Read a link. A checkpoint, a language and lessons that the site does not have are unknown. `closed` is the name of a
+ * checkpoint that was a visitor's own model; "" for any other one.
  * @param {string} hash @param {App} app
  */
-export function readLink(hash, { site: { checkpoints, course, words }, pages }) {
-  const { page, choices, unknown } = readAddress(hash, pages);
+export function readLink(hash, { site: { checkpoints, course, words }, pages, own }) {
+  const { page, choices, unknown } = readAddress(hash, pages), { checkpoint = "" } = choices;
+  const isOwn = own && (own.kept.has(checkpoint) || history.state?.own);
+  const closed = isOwn && checkpoints.every((one) => one.name !== checkpoint) ? checkpoint : "";
   const has = {
     checkpoint: (name) => checkpoints.some((one) => one.name === name), lang: (code) => Object.hasOwn(words, code),
     lesson: () => course,
   };
   for (const name of Object.keys(has))
     if (choices[name] && !has[name](choices[name])) {
-      unknown.push(`${name}=${choices[name]}`);
+      if (choices[name] !== closed) unknown.push(`${name}=${choices[name]}`);
       delete choices[name];
     }
-  return { page, choices, unknown };
+  return { page, choices, unknown, closed };
 }
 
 /** A sentence about what the link asks for in vain; "" where it has everything. @param {App} app */

@@ -11,7 +11,8 @@ const TEXTS = new Map(Object.entries({
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
   "README.md": 1, "adapter_config.json": 1,
 }));
-const WEIGHTS = ".safetensors";
+const WEIGHTS = ".safetensors", TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt"];
+const MOST_NAMES = 4; // of files in a sentence
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
 const OTHERS = [
   ["adapter_config.json", N_("{name} holds a LoRA adapter, which only changes another model. Merge them first.")],
@@ -39,7 +40,7 @@ export async function ownFilesOf(given, watching = {}) {
   const title = (isArchive ? lastOf(first.path).replace(/\.zip$/i, "") : given[0]?.path.split("/")[0]) || "model";
   const folder = folderWith(files, title), inside = files.filter(({ path }) => folderOf(path) === folder);
   const names = inside.map(({ path }) => lastOf(path)), weights = inside.filter(({ path }) => path.endsWith(WEIGHTS));
-  require(weights.length, "no-weights", ...noWeights(names, title));
+  require(weights.length, "no-weights", ...noModel(names, title));
   requireSize(weights.reduce((sum, { size }) => sum + size, 0));
   const texts = inside.filter(({ path }) => TEXTS.has(lastOf(path)));
   for (const { path, size } of texts) {
@@ -80,7 +81,7 @@ function folderWith(files, title) {
   }
   const weighted = outer.filter((one) => withWeights.has(one));
   const found = weighted.length ? weighted : outer;
-  if (!found.length) require(false, "no-config", ...noConfig(files.map(({ path }) => lastOf(path)), title));
+  if (!found.length) require(false, "no-config", ...noModel(files.map(({ path }) => lastOf(path)), title));
   require(
     found.length === 1, "several-models", N_("Several folders have a config.json: {folders}. Choose one of them."),
     { folders: found.slice(0, 4).map(shown).join(", ") },
@@ -88,27 +89,19 @@ function folderWith(files, title) {
   return found[0];
 }
 
-/** Why files without weights are no model. @returns {[string, Record<string, unknown>]} */
-function noWeights(names, name) {
-  return otherProgram(names, name) ?? [
-    N_("{name} has no model.safetensors. Add the file of its weights."), { name: shown(name) },
-  ];
-}
-
-/** Why files without config.json are no model. @returns {[string, Record<string, unknown>]} */
-function noConfig(names, name) {
-  return otherProgram(names, name) ?? [
-    names.length
-      ? N_("{name} has no config.json. Choose the whole folder of a model.")
-      : N_("{name} is empty. Choose the whole folder of a model."),
-    { name: shown(name) },
-  ];
-}
-
-/** @returns {[string, Record<string, unknown>] | undefined} */
-function otherProgram(names, name) {
+/** Why files without config.json or weights are no model. @returns {[string, Record<string, unknown>]} */
+function noModel(names, name) {
   for (const [end, sentence] of OTHERS) {
     const file = names.find((one) => one.toLowerCase().endsWith(end));
     if (file) return [sentence, { name: shown(name), file: shown(file) }];
   }
+  if (!names.length) return [N_("{name} is empty. Choose the whole folder of a model."), { name: shown(name) }];
+  const needed = { "config.json": ["config.json"], "model.safetensors": [WEIGHTS], "tokenizer.json": TOKENIZERS };
+  const missing = Object.entries(needed).filter(([, ends]) => !names.some((one) => ends.some(
+    (end) => (end === WEIGHTS ? one.endsWith(end) : one === end)
+  ))).map(([file]) => file);
+  return [
+    N_("{name} is not a whole model. Missing: {missing}. Choose all files of the model together, or a .zip of them."),
+    { name: shown(names.includes(name) ? names.slice(0, MOST_NAMES).join(", ") : name), missing: missing.join(", ") },
+  ];
 }

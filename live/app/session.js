@@ -86,7 +86,7 @@ export class Session {
   /**
    * What files of a model are. If the engine needs too long for that, it ends and another one takes its place.
    * @param {CheckpointFiles} files @param {number} patience Milliseconds.
-   * @returns {Promise<Found>}
+   * @returns {Promise<Info>}
    */
   async described(files, patience) {
     let timer = 0;

@@ -196,7 +196,7 @@ export class Course {
     if (this.opened) return describedStrip(this);
     return this.unknown?.page === this.app.page ? el("section", { class: "lesson" }, [
       el("div", { class: "strip" }, [
-        el("h1", { tabindex: -1 }, namesOfPage(this.app.page).title),
+        el("h1", { tabindex: -1 }, namesOfPage(this.app.page, this.app.listed.task).title),
         el("p", { class: "note" },
           say(
             "This page has no step “{name}”. The page Lessons lists all steps that it has.",

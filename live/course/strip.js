@@ -32,7 +32,8 @@ export function describedStrip(course) {
 function header(course, title, stepTitle) {
   const before = course.after(-1), next = course.after(1);
   return el("div", { class: "head" }, [
-    el("h1", { tabindex: -1 }, [el("span", { class: "where" }, namesOfPage(course.app.page).title),
+    el("h1", { tabindex: -1 }, [
+      el("span", { class: "where" }, namesOfPage(course.app.page, course.app.listed.task).title),
       rich("span", say("{lesson}: {step}", { lesson: title, step: stepTitle }))]),
     dots(course),
     el("div", { class: "way" }, [
@@ -130,6 +131,8 @@ function hints(course) {
 /** On another page: the way back to the page of the step. @param {Course} course */
 function elsewhere({ app, opened }) {
   const { page } = /** @type {Opened} */ (opened).step;
-  return el("p", {}, [button(say("This step is on the page {page}. Open it.", { page: namesOfPage(page).title }),
-    () => app.change({}, { page }))]);
+  const { title } = namesOfPage(page, app.listed.task), sentence = say("This step is on the page {page}. Open it.", {
+    page: title,
+  });
+  return el("p", {}, [button(sentence, () => app.change({}, { page }))]);
 }

@@ -26,7 +26,7 @@ export function readConfig(json) {
   );
   for (const name of ["kind", "source_language", "target_language"])
     require(
-      typeof tokenizer[name] === "string", "config-damaged", N_("{name} is {value}. It must be a text."),
+      typeof tokenizer[name] === "string", "config-damaged", N_("{name} in config.json is {value}. It must be a text."),
       { name, value: shown(tokenizer[name]) },
     );
   return { task, model: readSizes(task, model), tokenizer, figures };

@@ -40,14 +40,16 @@ async function inTurns(work, { report, signal }, waits) {
 }
 
 /** What a page knows of a checkpoint. @param {AnyCheckpoint} checkpoint @returns {Info} */
-function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials }) {
+function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials, weights }) {
+  const used = [...weights.entries.values()].filter(({ places }) => places.length);
   /** @type {Record<string, [number, number]>} */
   const heads = Object.fromEntries(Object.keys(KINDS).map(
     (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
   ));
   return {
     family, task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
-    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask),
+    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask), bytes: weights.bytes,
+    parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0),
   };
 }
 
@@ -77,9 +79,7 @@ export class LocalEngine {
 
   /** What a checkpoint is, from its texts and the headers of its weights. @param {CheckpointFiles} files */
   async describe(files) {
-    const checkpoint = await openCheckpoint(files), { entries, bytes } = checkpoint.weights;
-    const used = [...entries.values()].filter(({ places }) => places.length);
-    return { ...infoOf(checkpoint), parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0), bytes };
+    return infoOf(await openCheckpoint(files));
   }
 
   /** The open checkpoint. @param {Task} [wanted] Its task, if only one will do. @returns {AnyCheckpoint} */

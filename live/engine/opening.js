@@ -10,7 +10,7 @@ import { Weights } from "./safetensors.js";
  * @param {CheckpointFiles} files @returns {Promise<Opener>}
  */
 async function openerOf({ texts, script }) {
-  if ("format" in settingsOf(texts["config.json"])) return OURS;
+  if ("format" in settingsOf(texts, "config.json")) return OURS;
   if (FOREIGN) return FOREIGN;
   // A site has it in a script of its own, loaded with the first such folder.
   const found = await import(`./${script}`).catch((error) => console.error(error));

@@ -221,18 +221,16 @@ interface Watching { report?: (value: any) => void; signal?: AbortSignal }
 interface Recorded { record?: string[] }
 interface EngineRequest extends Recorded { changes?: Intervention }
 /**
- * What a page knows of an open checkpoint. `heads`: kind → layers and heads. `mask`: the text of the token for a gap, ""
- * without one.
+ * What a page knows of a checkpoint before and after its numbers are read. `heads`: kind → layers and heads. `mask`: the
+ * text of the token for a gap, "" without one. `bytes`: the memory that it needs.
  */
 interface Info extends Pick<AnyCheckpoint, "family" | "task" | "config" | "languages" | "figures" | "notFinite"> {
-  heads: Record<string, [number, number]>; readsPairs: boolean; mask: string;
+  heads: Record<string, [number, number]>; readsPairs: boolean; mask: string; parameters: number; bytes: number;
 }
-/** What a page knows of a checkpoint before its numbers are read: also the memory that they need. */
-interface Found extends Info { parameters: number; bytes: number }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
   open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
-  describe(files: CheckpointFiles): Promise<Found>;
+  describe(files: CheckpointFiles): Promise<Info>;
   stop(): void;
   result(run: Run, recorded?: Recorded, watching?: Watching): Promise<Result>;
   silenceEachHead(result: Result, first?: number, watching?: Watching): Promise<SilencingEffect[]>;

@@ -62,7 +62,7 @@ export async function showInside(root, app) {
 }
 
 /** Whether the scores of a model are q · k / √d_k and nothing else. @param {Sizes} config */
-function hasPlainScores(config) {
+export function hasPlainScores(config) {
   const { architecture, attention, positional, score_cap, attention_sinks: sinks, scale_by_layer: byLayer } = config;
   const width = config.head_width ?? config.d_model / config.num_heads, scale = config.score_scale ?? width ** -0.5;
   return attention === "scaled_dot_product" && architecture !== "recurrent" && !score_cap && !sinks && !byLayer

@@ -5,7 +5,7 @@ import { hookName, KINDS } from "../engine/trace.js";
 import { axesOf, mapName, maskMap, namesOf } from "../pictures/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { attentionMap, leastWidth } from "../ui/maps.js";
-import { SIGNED, times, WEIGHTS } from "../ui/numbers.js";
+import { times } from "../ui/numbers.js";
 import { say } from "../ui/words.js";
 
 const PAD = "<pad>", STAGES = ["scores", "masked_scores", "weights"], MASKED = ["decoder", "cross"];
@@ -77,12 +77,12 @@ function clearestRow(lengths) {
 function described(app, { kind, layer, head, row, all, batch, recorded }, numbers) {
   const hooks = STAGES.map((stage) => hookName(kind, layer, stage)), [source, target] = all[0].languages;
   const labels = [say("sentence {n}", { n: 1 }), ...[...all[row].source, ...all[row].read].map(({ text }) => text)];
-  const width = leastWidth(labels, Math.max(batch.source[0].length, batch.read[0].length));
+  const columns = Math.max(batch.source[0].length, batch.read[0].length);
   return [
     el("div", { class: "row" }, [
       segmented(say("Show sentence"), numbers.map((n, i) => [String(i + 1), n]), String(row + 1), app.set("sentence")),
     ]),
-    beside(2, width, Object.entries(maskTexts()).map(
+    beside(2, leastWidth(labels, columns), Object.entries(maskTexts()).map(
       ([name, texts]) => el("div", {}, [heading(...texts), place(name)])
     )),
     heading(say("The batch"), say("The id of each token is below it. Padding is grey.")),
@@ -95,7 +95,9 @@ function described(app, { kind, layer, head, row, all, batch, recorded }, number
       + "where masked."
     )),
     el("div", { class: "row" }, headLists(app, { name: "mask_kind", wanted: kindOf(app) })),
-    beside(3, width, STAGES.map((stage) => el("div", {}, [heading(stageName(stage)), place(stage)]))),
+    beside(3, leastWidth(labels, columns, { bar: true }), STAGES.map(
+      (stage) => el("div", {}, [heading(stageName(stage)), place(stage)])
+    )),
     caption(sumsSentence(recorded[hooks[2]], recorded[hooks[1]], head)),
   ];
 }
@@ -172,13 +174,11 @@ function headOf({ data, shape }, head) {
 /** The scores of a mask: 0 where a query may attend to a key. */
 const maskOnly = (scores) => scores.map((score) => (score === -Infinity ? score : 0));
 
+/** The data of the component attention_map for the scores or the weights of a head. */
 function stageData(labels, numbers, { stage, bound, title }) {
-  const weights = stage === "weights", shown = weights ? numbers.map((number) => 2 * number - 1) : numbers;
-  const state = (number) => (weights ? (number + 1) / 2 : number).toFixed(4);
-  return maskMap(
-    labels, shown, `${stageName(stage)}, ${title}`,
-    weights ? { colours: WEIGHTS, state } : { bound, colours: SIGNED, state },
-  );
+  const alt = `${stageName(stage)}, ${title}`, colours = stage === "weights"
+    ? { unit: say("attention weight"), largest: 1 } : { unit: say("score"), largest: bound, signed: true };
+  return { ...labels, ...colours, weights: numbers, notes: [], title: alt, alt };
 }
 
 function sumsSentence(weights, masked, head) {

@@ -11,6 +11,7 @@ import { say } from "../ui/words.js";
 import { taskSentence } from "./pages.js";
 
 const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
+const SHARE = 4; // a browser may close a page that needs more of the memory of its device than one part of so many
 const GENERAL = ["The dog sleeps because it is tired.", "Where is the station?"];
 /** @type {Record<string, string[]>} Language → sentences. */
 const OTHERS_BY_LANGUAGE = { de: ["Der Hund schläft, weil er müde ist."], zh: ["狗在睡觉，因为它累了。"] };
@@ -22,8 +23,10 @@ export class OwnModel {
   constructor(app) {
     this.app = app;
     this.refused = "";
-    /** @type {{ files: OwnFiles, found: Found } | null} */
+    /** @type {{ given: OwnFile[], files: OwnFiles, found: Info } | null} */
     this.found = null;
+    /** @type {Map<string, OwnFile[]>} Name → the chosen files of each model that was opened, to open it again. */
+    this.kept = new Map();
     this.progress = { bytes: 0, total: 0 };
     /** @type {AbortController | null} While files are looked at. */
     this.looking = null;
@@ -39,13 +42,13 @@ export class OwnModel {
     Object.assign(this, { looking, found: null, refused: "", progress: { bytes: 0, total: 0 } });
     this.app.redraw();
     try {
-      const files = await ownFilesOf(await given, { signal, report: (progress) => {
+      const chosen = await given, files = await ownFilesOf(chosen, { signal, report: (progress) => {
         this.progress = progress;
         this.app.redraw();
       } });
       const found = await this.app.session.described(files, PATIENCE);
       if (this.looking !== looking) return;
-      this.found = { files, found };
+      this.found = { given: chosen, files, found };
       announce(`${files.name}. ${taskSentence(found.task)}`);
     } catch (error) {
       if (this.looking !== looking || signal.aborted) return;
@@ -69,21 +72,37 @@ export class OwnModel {
     this.app.redraw();
   }
 
-  /** Open the model that was found. It is then one of the checkpoints of the page, until the next one is opened. */
+  /** Open the model that was found. */
   open() {
+    if (this.found) this.app.choose(this.list(this.found), "translate");
+  }
+
+  /** Open a model that was closed, for the page that the link names. @param {string} name */
+  async reopen(name) {
+    await this.look(this.kept.get(name) ?? []);
     if (!this.found) return;
-    const { app, found: { files, found } } = this, { checkpoints } = app.site, { languages, task, mask } = found;
+    this.list(this.found, name);
+    this.app.follow();
+  }
+
+  /**
+   * Make a model one of the checkpoints of the page, until the next one is opened. Returns its name.
+   * @param {NonNullable<OwnModel["found"]>} model @param {string} [wanted] Its name, if it has one.
+   */
+  list({ given, files, found }, wanted) {
+    const { checkpoints } = this.app.site, { languages, task, mask } = found;
     const alike = checkpoints.find((one) => !one.own && one.task === task && one.languages[0] === languages[0]);
     const examples = task === "filling" ? GENERAL.map((text) => text.replace("dog", mask).replace("station", mask))
       : alike?.examples ?? (task === "continuation" ? BEGINNINGS : OTHERS_BY_LANGUAGE[languages[0]] ?? GENERAL);
-    const name = nameFor(files.name, checkpoints.map((one) => one.name));
+    const name = wanted ?? nameFor(files.name, checkpoints.map((one) => one.name));
     const others = checkpoints.filter((one) => !one.own); // only the newest own model is kept: each has its files
     checkpoints.splice(0, checkpoints.length, ...others, {
       name, files: null, own: files, languages, family: found.family, task, mask, pairs: found.readsPairs, examples,
       heads: "", order: "", reordered: "", batch: examples.slice(0, 2), card: null,
     });
     this.found = null;
-    app.choose(name, "translate");
+    this.kept.set(name, given);
+    return name;
   }
 
   /**
@@ -92,15 +111,16 @@ export class OwnModel {
    * @param {Element} root
    */
   async show(root) {
-    const { app } = this, { listed: { name, card, own }, info } = app, text = own?.texts["README.md"];
+    const { app } = this, { listed: { name, card, own, licence }, info } = app, text = own?.texts["README.md"];
     const { [app.language]: html } = card ? await app.ifCurrent(contentOf(card)) : {};
     draw(root, [
       el("section", { class: "opens" }, this.section()),
       heading(say("About this model"), ""),
-      facts(name, info),
+      facts(name, info, { licence: licence ?? licenceOf(text) }),
       html
         ? place("card", "card")
-        : el("pre", { class: "card" }, text ?? say("This checkpoint has no model card (README.md).")),
+        : el("pre", { class: "card" }, text
+          ? withoutMetadata(text) : say("This checkpoint has no model card (README.md).")),
     ]);
     if (html) find(root, ".part").innerHTML = html; // made from Markdown when the site was published
   }
@@ -108,18 +128,43 @@ export class OwnModel {
   /** @returns {Described[]} */
   section() {
     return [
-      heading(say("Open your own model"), say(
-        "Drop a folder, a .zip or files on this page, or choose them. They stay on this device: nothing is sent."
-      )),
-      el("div", { class: "row own" }, [
-        chooser(say("Choose a folder"), { webkitdirectory: true }, (files) => this.look(files)),
-        chooser(say("Choose files or a .zip"), { multiple: true }, (files) => this.look(files)),
-      ]),
+      heading(say("Open your own model"), isPhone()
+        ? say("Choose all files of a model together, or a .zip of them. They stay on this device: nothing is sent.")
+        : say(
+          "Drop a folder, a .zip or files on this page, or choose them. They stay on this device: nothing is sent."
+        )),
+      el("div", { class: "row own" }, this.choosers()),
       note(say(
         "A model is config.json, model.safetensors or its parts with their index, and tokenizer.json with the settings "
         + "beside it."
       )),
       el("div", { class: "found" }, this.state()),
+    ];
+  }
+
+  /** What stands in the place of a page if its link names a model that is closed. @param {string} name */
+  closedSection(name) {
+    const { app, kept } = this, first = app.site.checkpoints[0].name;
+    return [
+      note(kept.has(name)
+        ? say("The model {name} is closed: of your own models, this page keeps one open.", { name })
+        : say("The model {name} is closed, because this page was loaded again. Choose its files again.", { name })),
+      el("div", { class: "row own" }, [
+        ...(kept.has(name)
+          ? [button(say("Open {name} again", { name }), () => this.reopen(name), { class: "plain main" })]
+          : this.choosers()),
+        button(say("Go on with {name}", { name: first }), () => app.choose(first)),
+      ]),
+      el("div", { class: "found" }, this.state()),
+    ];
+  }
+
+  /** The fields for files. @returns {Described[]} */
+  choosers() {
+    const take = (files) => this.look(files);
+    return [
+      ...(isPhone() ? [] : [chooser(say("Choose a folder"), { webkitdirectory: true }, take)]),
+      chooser(say("Choose files or a .zip"), { multiple: true }, take),
     ];
   }
 
@@ -132,19 +177,48 @@ export class OwnModel {
         el("progress", { "aria-label": say("Reading the files"), ...(total && { max: total, value: bytes }) }), cancel,
       ])];
     if (!this.found) return [];
-    const { found, files } = this.found;
+    const { found, files } = this.found, other = this.app.site.checkpoints.find((one) => one.own);
     return [
-      facts(files.name, found, files),
+      facts(files.name, found, { unused: files.unused, licence: licenceOf(files.texts["README.md"]) }),
+      ...memoryNotes(found.bytes),
+      ...(other ? [note(say("Opening it closes your other model {name}.", { name: other.name }))] : []),
       el("div", { class: "row" }, [button(say("Open this model"), () => this.open(), { class: "plain main" }), cancel]),
     ];
   }
 }
 
+/** A phone has no dialog for a folder, and nothing is dropped there. */
+const isPhone = () => matchMedia("(pointer: coarse)").matches;
+
+/** A note where a model needs much of the memory of this device, if the browser says how much it has. */
+function memoryNotes(bytes) {
+  const { deviceMemory } = /** @type {{ deviceMemory?: number }} */ (navigator); // GiB
+  return deviceMemory && bytes > (deviceMemory * 1024 * MEBI) / SHARE
+    ? [note(say(
+      "This device has about {n} GB of memory. The browser may close this page while it opens the model.",
+      { n: deviceMemory },
+    ))]
+    : [];
+}
+
+const METADATA = /^---\r?\n(.*?\r?\n)---\r?\n/s; // of a card for the Hugging Face Hub
+
+/** The licence that the metadata of a card name; "" without one. @param {string} [card] */
+export function licenceOf(card = "") {
+  return METADATA.exec(card)?.[1].match(/^license: *(.*?) *\r?$/m)?.[1] ?? "";
+}
+
+/** A card without its metadata. @param {string} card */
+export function withoutMetadata(card) {
+  return card.replace(METADATA, "").trimStart();
+}
+
 /**
  * What is known of a model.
- * @param {string} name @param {Info & Partial<Found>} info @param {{ unused?: string[] }} [files]
+ * @param {string} name @param {Info} info
+ * @param {{ unused?: string[], licence?: string }} [files] What nothing reads, and the licence of its card.
  */
-function facts(name, { family, task, heads, config, parameters, bytes }, { unused = [] } = {}) {
+function facts(name, { family, task, heads, config, parameters, bytes }, { unused = [], licence = "" } = {}) {
   const layers = Object.keys(KINDS).filter((kind) => heads[kind]?.[0]).map((kind) => heads[kind]);
   const most = Math.max(0, ...layers.map(([count]) => count)), [, width = 0] = layers[0] ?? [];
   const rows = /** @type {[string, string][]} */ ([
@@ -152,8 +226,9 @@ function facts(name, { family, task, heads, config, parameters, bytes }, { unuse
     [say("Size"), say("{layers} layers with {heads} heads each; {positions} positions", {
       layers: most, heads: width, positions: config.max_length,
     })],
-    ...(parameters ? [[say("Parameters"), compact(parameters)]] : []),
-    ...(bytes ? [[say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })]] : []),
+    [say("Parameters"), compact(parameters)],
+    [say("Memory"), say("about {n} MB while it is open", { n: Math.ceil(bytes / MEBI) })],
+    ...(licence ? [[say("Licence"), shown(licence)]] : []),
     ...(unused.length ? [[say("Not read"), unused.slice(0, 8).map(shown).join(", ")]] : []),
   ]);
   return el("dl", { class: "facts" }, rows.flatMap(([term, text]) => [el("dt", {}, term), el("dd", {}, text)]));

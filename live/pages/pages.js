@@ -3,7 +3,7 @@ import { SHARED } from "../app/shared.js";
 import { later } from "../ui/later.js";
 import { say } from "../ui/words.js";
 import { showHeads } from "./heads.js";
-import { showInside } from "./inside.js";
+import { hasPlainScores, showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
 import { showPositions } from "./positions.js";
 import { showSteps } from "./steps.js";
@@ -15,7 +15,7 @@ export const PAGES = {
   translate: { show: showTranslate },
   steps: { show: showStepsLater, fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
-  inside: { show: showInside },
+  inside: { show: showInside, fits: (_site, info) => !info || hasPlainScores(info.config) },
   positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
@@ -54,10 +54,13 @@ function hasBatch({ isReport, listed }) {
   return !isReport && isTranslatorOfOurs(listed);
 }
 
-/** The title of a page, and what its visitor does there. @param {string} page */
-export function namesOfPage(page) {
-  const { title, instruction } = SHARED.pages[page];
-  return { title: say(title), instruction: say(instruction) };
+/**
+ * The title of a page for a model of this task, and what its visitor does there.
+ * @param {string} page @param {Task} task
+ */
+export function namesOfPage(page, task) {
+  const { title, instruction } = SHARED.pages[page], own = page === "translate" ? SHARED.tasks[task] : undefined;
+  return { title: say(own?.title ?? title), instruction: say(instruction) };
 }
 
 /** What a model does, as a sentence. @param {Task} task */

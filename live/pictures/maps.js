@@ -194,24 +194,18 @@ export function lines(view, layer, head) {
 }
 
 /**
- * The data of the component attention_map for a mask, or for other signed numbers with their colours. Masked cells are
- * grey.
+ * The data of the component attention_map for a mask.
  * @param {any} axes The tokens and titles of its rows and columns.
  * @param {Float32Array} numbers (T, S), -Infinity where masked.
  * @param {string} title
- * @param {{ bound?: number, colours?: any, state?: (number: number) => string }} [shown] The number that has the
- *   brightest colour, and what is said of a number.
  */
-export function maskMap(axes, numbers, title, shown = {}) {
-  const { bound = 1, colours = ALLOWED, state = () => say("may attend") } = shown;
-  const at = (t, s) => numbers[t * axes.keys.length + s];
-  const stateAt = (number) =>
-    number === -Infinity ? say("masked") : Number.isNaN(number) ? say("not a number") : state(number);
+export function maskMap(axes, numbers, title) {
+  const stateAt = (number) => (number === -Infinity ? say("masked")
+    : Number.isNaN(number) ? say("not a number") : say("may attend"));
   return {
-    ...axes, weights: numbers, colours, title, alt: title,
-    position: (t, s) => (at(t, s) / bound + 1) / 2,
+    ...axes, weights: numbers, colours: ALLOWED, largest: 1, title, alt: title,
     describe: (t, s) => say("query: {query}; key: {key}; {state}", {
-      query: axes.queries[t], key: axes.keys[s], state: stateAt(at(t, s)),
+      query: axes.queries[t], key: axes.keys[s], state: stateAt(numbers[t * axes.keys.length + s]),
     }),
   };
 }

@@ -9,45 +9,57 @@ import { onPage } from "./page_events.js";
 import { headName, isolated, letters, say, shortened, spoken } from "./words.js";
 
 const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its height if it is free
-const NARROWEST = 10; // pixels of a cell in a map with many columns, where not every key has a label
+// pixels of a cell in a map with many columns, where not every key has a label: the least, and in a map that scrolls
+const NARROWEST = 7, EASY = 10;
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
-const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
+const LENGTHS = [16, 12, 8]; // letters of a label: fewer where the map would scroll otherwise
+const UPRIGHT = 18, SLANTED_FROM = 22; // pixels of an upright label; cell width for slanted labels
 const LEGEND = 24; // pixels below a map with a cell that is not a number
 const BAR = 12, STOPS = 32, LOW = 110; // pixels and steps of the colour bar; a lower one has fewer numbers
+const DIGIT = 8, BESIDE = 48; // pixels of a digit beside the bar; of the bar with its margins and its unit
 
 /**
- * The narrowest that a map can be without a colour bar, in pixels.
- * @param {string[]} queries @param {number} columns
+ * The narrowest that a map can be, in pixels.
+ * @param {string[]} queries @param {number} columns @param {{ bar?: boolean }} [options] Whether it has a colour bar.
  */
-export const leastWidth = (queries, columns) => labelWidth(queries) + 26 + CELL[0] * columns;
+export const leastWidth = (queries, columns, { bar = false } = {}) => (
+  labelWidth(queries) + 26 + EASY * columns + (bar ? BESIDE + 5 * DIGIT : 0)
+);
 
-const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(
-  ...labels.map((label) => Math.min(letters(label), LABEL))
+const labelWidth = (labels, most = LENGTHS[0]) => Math.min(150, 12 + 8 * Math.max(
+  ...labels.map((label) => Math.min(letters(label), most))
 ));
 
 /** Whether a label is one Chinese or Korean letter, which fits into any column without a turn. */
 const isSquare = (label) => letters(label) === 2 && [...label].length === 1;
 
 /**
- * The sizes of a map in pixels.
+ * The sizes of a map in pixels. Its labels are as long as it can show without scrolling.
  * @param {MapPicture} map
  * @param {number} available The width for the whole picture.
  */
 export function mapLayout(map, available) {
+  const layouts = LENGTHS.map((most) => layoutWith(map, available, most));
+  return layouts.find(({ right, beside }) => right + beside < available + 1) ?? layouts[0];
+}
+
+/** @param {MapPicture} map @param {number} available @param {number} most Letters of a label. */
+function layoutWith(map, available, most) {
   const rows = map.queries.length, columns = map.keys.length;
-  const left = labelWidth(map.queries) + 22, beside = map.bar ? BAR + 74 : 8;
+  const ticks = map.bar ? DIGIT * Math.max(...map.bar.ticks.map(([, text]) => text.length)) : 0;
+  const left = labelWidth(map.queries, most) + 22, beside = map.bar ? BESIDE + ticks : 8;
   const square = 2 * map.keys.filter(isSquare).length > columns;
-  const cell = Math.max(square ? CELL[0] : NARROWEST, Math.min(
-    map.height ? WIDEST : CELL[1], (available - left - beside) / columns
-  ));
+  const fitting = Math.min(map.height ? WIDEST : CELL[1], (available - left - beside) / columns);
+  const cell = fitting < NARROWEST ? EASY : fitting;
   const upright = cell < SLANTED_FROM; // slanted labels would overlap
-  const below = labelWidth(map.keys) * (upright ? 1 : 0.75) + 24;
-  const fitting = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
+  const below = labelWidth(map.keys, most) * (upright ? 1 : 0.75) + 24;
+  const free = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
   const forTitle = (7 * letters(map.query_title) - below) / rows; // a few rows would cut their own title
-  const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), fitting);
+  const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), free);
   const bottom = rows * high, right = left + columns * cell;
-  const every = upright && !square ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
-  return { left, right, bottom, below, beside, cell, high, upright, square, every };
+  // of the labels of the keys, those that fit
+  const every = upright ? Math.ceil((square ? CELL[0] : UPRIGHT) / cell) : 1;
+  return { left, right, bottom, below, beside, ticks, cell, high, upright, square, every, most };
 }
 
 /** @typedef {ReturnType<typeof mapLayout>} Layout */
@@ -90,14 +102,14 @@ function legend({ colours }, { left, bottom, below }) {
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function queryLabels(map, { left, bottom, below, high }) {
+function queryLabels(map, { left, bottom, below, high, most }) {
   // keeps a long title whole
   const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2));
   return el("g", { class: "stays" }, [
     paper(0, left - 2, bottom),
     ...map.queries.map((query, t) => el("text", {
       x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
-    }, isolated(shortened(query, LABEL)))),
+    }, isolated(shortened(query, most)))),
     el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
   ]);
 }
@@ -106,7 +118,7 @@ function queryLabels(map, { left, bottom, below, high }) {
 const paper = (x, width, height) => el("rect", { x, y: 0, width, height, fill: "var(--st-background-color)" });
 
 /** @param {MapPicture} map @param {Layout} layout */
-function keyLabels(map, { left, right, bottom, below, cell, upright, square, every }) {
+function keyLabels(map, { left, right, bottom, below, cell, upright, square, every, most }) {
   const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
     const x = left + (i * every + 0.5) * cell, y = bottom + 14;
     if (square && isSquare(key))
@@ -114,15 +126,16 @@ function keyLabels(map, { left, right, bottom, below, cell, upright, square, eve
     return el("text", {
       x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`,
       lang: map.languages.key || false,
-    }, isolated(shortened(key, LABEL)));
+    }, isolated(shortened(key, most)));
   });
   return [...columns, el("text", { x: (left + right) / 2, y: bottom + below, "text-anchor": "middle" }, map.key_title)];
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function colourBar({ bar, colours }, { right, bottom, beside }) {
+function colourBar({ bar, colours }, { right, bottom, beside, ticks }) {
   if (!bar) return [];
-  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2], every = bottom < LOW ? 2 : 1;
+  const x = right + 10, step = bottom / STOPS, every = bottom < LOW ? 2 : 1;
+  const title = [x + BAR + ticks + 12, bottom / 2]; // beside the longest number
   return [el("g", { class: "stays bar" }, [
     paper(right, beside, bottom),
     ...times(STOPS, (i) => el("rect", {

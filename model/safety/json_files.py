@@ -68,10 +68,13 @@ def read_json(path: Path, *, max_bytes: int = MAX_CONFIG_BYTES) -> Any:
         OSError: the file cannot be read.
         ValueError: it is larger, deeper or damaged.
     """
+    text = read_text(path, max_bytes=max_bytes)
     try:
-        values = json.loads(read_text(path, max_bytes=max_bytes))
+        values = json.loads(text)
     except RecursionError:
         raise ValueError(Message("{file} is nested too deeply.", file=path.name)) from None
+    except ValueError as error:
+        raise ValueError(Message("{file} is damaged ({reason}).", file=path.name, reason=str(error))) from error
     level = [values]
     for _ in range(MAX_DEPTH):
         children = [

@@ -97,9 +97,14 @@ test("a map keeps its cells within the width, and labels that do not fit are lef
   assert.ok(many.cell === 10 && many.every === 2 && many.upright);
   assert.equal(cellBox(few, [1, 2]).y, few.high);
   const chinese = mapLayout({ ...map(0), keys: [..."一二三四五六七八九十".repeat(4), "</s>"] }, 400);
-  assert.ok(
-    chinese.square && chinese.every === 1 && chinese.cell === 15, "a single Chinese letter fits below a narrow cell"
-  );
+  assert.ok(chinese.square && chinese.every === 2 && chinese.right < 400, "two cells have room for one letter");
+  const bar = { unit: "attention weight", ticks: [[1, "1"], [0.75, "0.75"]] };
+  const long = { ...map(40), queries: Array(40).fill("·representation"), bar };
+  for (const width of [460, 500, 700]) { // beside another map, and beside all heads, on a screen of 1280 pixels
+    const { right, beside, cell } = mapLayout(long, width);
+    assert.ok(right + beside < width + 1 && cell >= 7, "the colour bar stands beside a map of 40 columns");
+  }
+  assert.equal(mapLayout(long, 360).cell, 10, "a map that scrolls has cells that a finger can find");
 });
 
 test("every head has a tile of one picture, and a masked or broken cell its own colour", () => {

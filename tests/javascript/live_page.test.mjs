@@ -6,6 +6,7 @@ import { readAddress, readForced, writeAddress, writeForced } from "../../live/a
 import { SHARED } from "../../live/app/shared.js";
 import { switchedOn } from "../../live/controls/switches.js";
 import { noChanges, readChanges, toggled, within, writeChanges } from "../../live/engine/changes.js";
+import { licenceOf, withoutMetadata } from "../../live/pages/own_model.js";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);
@@ -49,6 +50,13 @@ test("a link without sense opens the first page without choices, and all of it i
     page: "translate", choices: {}, unknown: hostile.slice(1).split(/[?&]/),
   });
   assert.deepEqual(readAddress("", ["translate"]), { page: "translate", choices: {}, unknown: [] });
+});
+
+test("the metadata of a card are left out, except for its licence", () => {
+  const card = "---\r\nlanguage: en\r\nlicense: apache-2.0 \r\n---\r\n# Name\n";
+  assert.deepEqual([licenceOf(card), withoutMetadata(card)], ["apache-2.0", "# Name\n"]);
+  assert.deepEqual([licenceOf("license: no"), withoutMetadata("# Name")], ["", "# Name"]);
+  assert.equal(licenceOf(), "");
 });
 
 test("forced words are sorted by their positions", () => {

@@ -109,13 +109,15 @@ test("a damaged or hostile archive ends in a sentence, and takes no more memory 
 
 test("files that are no model are refused by their names", async () => {
   const cases = [
-    ["no-config", [], "is empty"], ["no-config", [file("a/b.txt")], "no config.json"],
+    ["no-config", [], "is empty"],
+    ["no-config", [file("a/b.txt")], "a is not a whole model. Missing: config.json, model.safetensors"],
     ["no-config", [file("adapter_config.json"), file("adapter_model.safetensors")], "LoRA"],
     ["no-config", archive(zipped([["inner.zip", "PK"]])), "inner.zip"],
     ["text-too-large", [...MODEL.map(([path]) => file(path)), file("adapter_config.json", "x".repeat(2e6))], "adapter"],
     ["no-weights", [file("config.json"), file("pytorch_model.bin")], "can hold programs"],
     ["no-weights", [file("config.json"), file("model.gguf")], "llama.cpp"],
-    ["no-weights", [file("config.json")], "no model.safetensors"],
+    ["no-weights", [file("config.json")], "config.json is not a whole model. Missing: model.safetensors, token"],
+    ["no-config", [MODEL[1], MODEL[2]].map(([path]) => file(path)), "Missing: config.json."],
     ["several-models", ["a", "b"].flatMap((name) => MODEL.map(([path]) => file(`${name}/${path}`))), "a/, b/"],
     ["text-too-large", [file("config.json", " ".repeat(2 ** 20 + 1)), file("model.safetensors")], "config.json"],
   ];

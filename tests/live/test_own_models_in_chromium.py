@@ -30,7 +30,8 @@ DROP = """({ files, folder }) => {
 
 
 def choose(page: Page, *paths: Path, folder: bool = False) -> None:
-    page.locator("input[type=file]").nth(0 if folder else 1).set_input_files([str(path) for path in paths])
+    fields = page.locator("input[type=file]")  # a phone has only that for files
+    (fields.first if folder else fields.last).set_input_files([str(path) for path in paths])
 
 
 def open_found(page: Page) -> None:
@@ -94,6 +95,7 @@ def test_an_archive_opens_and_the_pages_keep_the_choice(
     assert page.get_by_role("navigation").get_by_role("link", name="Step by step").count() == 0, "it writes nothing"
     ready(page, page.get_by_role("navigation").get_by_role("link", name="Models").click)
     expect(page.locator("pre.card")).to_contain_text("# tiny-bert-en")
+    expect(page.locator(".facts")).to_contain_text("about 5 MB while it is open")
     ready(page, lambda: page.get_by_label("Checkpoint").select_option("everyday-en-de"))
     expect(page.locator(".card").first).to_contain_text("CC-BY")
 
@@ -110,6 +112,40 @@ def test_dropped_files_are_described_and_a_cancelled_model_leaves_no_trace(visit
     page.locator(".found").get_by_role("button", name="Cancel").click()
     expect(page.locator(".found")).to_be_empty()
     assert page.get_by_label("Checkpoint").locator("option").all_text_contents() == ["everyday-en-de"]
+
+
+def test_a_model_that_another_one_closed_opens_again(visit: Open) -> None:
+    page = visit("#checkpoints")
+    choose(page, BUNDLED / "tiny-gpt-en", folder=True)
+    open_found(page)
+    expect(page.locator("h1")).to_have_text("Continue a text")
+    type_text(page, "Anna saw the dog and")
+    ready(page, page.get_by_role("navigation").get_by_role("link", name="Models").click)
+    choose(page, BUNDLED / "tiny-bert-en", folder=True)
+    expect(page.locator(".found")).to_contain_text("Opening it closes your other model tiny-gpt-en.")
+    open_found(page)
+    expect(page.locator("h1")).to_have_text("Fill gaps")
+    for _ in range(2):
+        ready(page, page.go_back)
+    expect(page.locator("main .page")).to_contain_text("The model tiny-gpt-en is closed")
+    page.get_by_role("button", name="Open tiny-gpt-en again").click()
+    expect(page.locator(".written")).to_contain_text("Anna saw the dog and")
+    page.reload()
+    expect(page.locator("main .page")).to_contain_text("tiny-gpt-en is closed, because this page was loaded again.")
+    page.get_by_role("button", name="Go on with everyday-en-de").click()
+    expect(page.locator(".written")).to_be_visible()
+    assert "checkpoint=everyday-en-de" in page.url
+
+
+def test_a_phone_opens_files_and_says_when_its_memory_is_small(visit: Open) -> None:
+    page = visit("#checkpoints", **PHONE)
+    assert page.locator("input[type=file]").count() == 1, "no dialog of a phone chooses a folder"
+    page.evaluate("() => Object.defineProperty(Navigator.prototype, 'deviceMemory', { get: () => 0.001 })")
+    choose(page, BUNDLED / "tiny-bert-en" / "config.json")
+    expect(page.locator(".found .problem")).to_contain_text("Missing: model.safetensors, tokenizer.json.")
+    choose(page, *(path for path in sorted((BUNDLED / "tiny-bert-en").iterdir()) if path.is_file()))
+    expect(page.locator(".found")).to_contain_text("The browser may close this page")
+    open_found(page)
 
 
 def refused(folder: Path, name: str) -> None:
@@ -134,7 +170,7 @@ def refused(folder: Path, name: str) -> None:
     [
         ("family", "<img src=x>"),
         ("weights", "Save the model as safetensors"),
-        ("config", "has no config.json"),
+        ("config", "Missing: config.json."),
         ("tokenizer", "tokenizer.json is damaged"),
         ("header", "not a safetensors file"),
         ("size", "n_embd"),
@@ -158,7 +194,7 @@ def test_what_cannot_be_opened_ends_in_a_sentence_before_weights_are_read(
 def test_axe_finds_nothing_while_a_model_is_offered(visit: Open, phone: bool) -> None:
     page = visit("#checkpoints", color_scheme="dark" if phone else "light", **PHONE if phone else {})
     page.evaluate(AXE)
-    choose(page, BUNDLED / "tiny-bert-en", folder=True)
+    choose(page, *(path for path in sorted((BUNDLED / "tiny-bert-en").iterdir()) if path.is_file()))
     expect(page.locator(".found .facts")).to_be_visible()
     assert page.evaluate(AXE_RUN) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -11,14 +11,18 @@ from viz_app.content.plain import card
 __all__ = ["LONGEST_CARD", "ModelCard", "read_card"]
 
 LONGEST_CARD = 50_000  # characters
+LONGEST_LICENCE = 60
+METADATA = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)  # for the Hugging Face Hub
+LICENCE = re.compile(r"^license: *(.*?) *$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """The card of a checkpoint without its first heading, as Markdown that asks no other host."""
+    """The card of a checkpoint without its first heading and its metadata, as Markdown that asks no other host."""
 
     text: str
     cut: bool  # the file is longer than `LONGEST_CARD`
+    licence: str  # that the metadata name; "" for none
 
 
 def read_card(folder: Path, language: str) -> ModelCard:
@@ -35,6 +39,12 @@ def read_card(folder: Path, language: str) -> ModelCard:
         with suppress(OSError):
             whole = read_text(folder / name, max_bytes=MAX_INDEX_BYTES)
             text, cut = whole[:LONGEST_CARD], len(whole) > LONGEST_CARD
-            text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
-            return ModelCard(text=card(text.partition("\n")[2] if text.startswith("# ") else text), cut=cut)
-    return ModelCard(text="", cut=False)
+            metadata = METADATA.match(text)
+            licence = LICENCE.search(metadata[1]) if metadata else None
+            text = METADATA.sub("", text).lstrip()
+            return ModelCard(
+                text=card(text.partition("\n")[2] if text.startswith("# ") else text),
+                cut=cut,
+                licence=licence[1][:LONGEST_LICENCE] if licence else "",
+            )
+    return ModelCard(text="", cut=False, licence="")

@@ -21,6 +21,7 @@ __all__ = [
     "PUBLISHED_PAGES",
     "SHARED",
     "SWITCHES",
+    "TASK_TITLES",
     "WINDOW",
     "shared_texts",
 ]
@@ -29,6 +30,8 @@ SHARED = HOME / "live" / "shared.json"
 FOUND = json.loads(SHARED.read_text(encoding="utf-8"))
 LIMITS: Mapping[str, int] = FOUND["limits"]
 PAGES: Mapping[str, Mapping[str, str]] = FOUND["pages"]  # name → section, icon, title and instruction, in English
+# Task → the "title" of the page Translate for a model that does not translate.
+TASK_TITLES: Mapping[str, Mapping[str, str]] = FOUND["tasks"]
 # The pages of a published page in their order, with those of their texts that are others than in the app.
 PUBLISHED_PAGES: Mapping[str, Mapping[str, str]] = FOUND["published_pages"]
 # Name → its form in a link; "published", the expression for its values in a published page; or "always", the value
@@ -47,6 +50,6 @@ WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can 
 
 def shared_texts() -> list[str]:
     """The texts to translate, without repetitions."""
-    named = [*PAGES.values(), *PUBLISHED_PAGES.values(), *SWITCHES.values()]
+    named = [*PAGES.values(), *TASK_TITLES.values(), *PUBLISHED_PAGES.values(), *SWITCHES.values()]
     parts = ("section", "title", "instruction", "label", "help")
     return list(dict.fromkeys(one[part] for one in named for part in parts if part in one))

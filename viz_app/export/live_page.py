@@ -30,7 +30,7 @@ from viz_app.components.bundle import (
     text_of,
 )
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
-from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, SWITCHES
+from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, SWITCHES, TASK_TITLES
 from viz_app.content.translation import N_
 from viz_app.services.attention_view import ONE_TEXT
 
@@ -80,12 +80,13 @@ SELECTOR_END = re.compile(r",(?![^(]*\))")
 AROUND = re.compile(r"\s*([:;,])\s*")  # between the parts of a declaration
 CLASS = re.compile(r"\.([A-Za-z][\w-]*)")
 NAMED = re.compile(r"(?<=[\"'`\s}])[\w-]+(?=[\"'`\s$])")  # a class in a script is a word in a string
-# The texts of pages, of kinds of attention and of switches that a page holds; see `live/app/shared.js`.
+# The texts of pages, of tasks, of kinds of attention and of switches that a page holds; see `live/app/shared.js`.
 NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "pages": {
         name: {text: own.get(text, PAGES[name][text]) for text in ("title", "instruction")}
         for name, own in PUBLISHED_PAGES.items()
     },
+    "tasks": TASK_TITLES,
     "kinds": {
         name: {
             **{part: getattr(kind, part) for part in ("title", "full_name", "shows", "query", "key")},
@@ -173,7 +174,7 @@ class PageCode:
         }
         published = {name: choice for name, choice in CHOICES.items() if choice.keys() & {"published", "always"}}
         choices = {name: {**choice, **names["switches"].get(name, {})} for name, choice in published.items()}
-        return {"limits": LIMITS, "pages": names["pages"], "kinds": names["kinds"], "choices": choices}
+        return {"limits": LIMITS, "choices": choices, **{group: names[group] for group in ("pages", "tasks", "kinds")}}
 
 
 def one_file(

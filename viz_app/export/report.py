@@ -111,7 +111,15 @@ def report(
 
 def listed(translation: Result, text: str, name: str) -> Data:
     """The checkpoint as a site lists it; the only text is that of the report."""
-    return {"name": name, "files": None, "languages": list(translation.languages), "examples": [text], "batch": []}
+    task, languages = task_in(translation), list(translation.languages)
+    return {"name": name, "files": None, "task": task, "languages": languages, "examples": [text], "batch": []}
+
+
+def task_in(translation: Result) -> str:
+    """What the model did, as `Task` in live/engine/types.d.ts."""
+    if translation.written:
+        return "translation" if translation.source else "continuation"
+    return "filling" if translation.text else "reading"
 
 
 def info(translation: Result, sizes: Sizes | None) -> Data:

@@ -23,6 +23,7 @@ from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
 from viz_app.content.shared import FAMILIES, MAX_SENTENCES
+from viz_app.content.tasks import task_of
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     code_of_page,
@@ -95,8 +96,9 @@ class Published:
             "held": list(self.files),
             "card": card,
             "family": self.config.family if isinstance(self.config, ForeignConfig) else "headlight",
-            "task": self.task,
-            "mask": getattr(self.config.tokenizer, "mask", "") if self.task == "filling" else "",
+            "licence": read_card(self.folder, ENGLISH).licence,
+            "task": task_of(self.config),
+            "mask": getattr(self.config.tokenizer, "mask", "") if task_of(self.config) == "filling" else "",
             "pairs": self.pairs,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
             "examples": examples,
@@ -112,12 +114,6 @@ class Published:
         html = {language: CARD_READER.render(text) for language, text in texts.items()}
         scrolling = '<table tabindex="0">'  # on a phone
         return {language: text.replace("<table>", scrolling) for language, text in html.items()}
-
-    @property
-    def task(self) -> str:
-        """What the model does, as `Task` in live/engine/types.d.ts: a reader may fill gaps."""
-        fills = isinstance(self.config, ForeignConfig) and self.config.predicts and self.config.task == "reading"
-        return "filling" if fills else self.config.task
 
     def file(self, name: str) -> bytes:
         return (self.folder / name).read_bytes()

@@ -48,5 +48,5 @@ if runs is None:
     by_length(configs, expanded=True)
     end_page(t("One of the two has no attention, so there are translations to compare, but no maps."))
 pair = two_maps(left, right, runs, kinds)
-by_length(configs, expanded=False)
 map_differences(mode, pair)
+by_length(configs, expanded=False)

@@ -15,7 +15,7 @@ from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import introduce
 from viz_app.widgets.marked_text import rows_of_chips
-from viz_app.widgets.navigation import PAGES, page_link
+from viz_app.widgets.navigation import PAGES, page_link, page_title
 from viz_app.widgets.run_form import ask_for_text
 from viz_app.widgets.text_notes import doubt_note
 
@@ -53,5 +53,5 @@ with pages:
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
         for page in PAGES.values():
             if page.name != "start":
-                label = t("**{title}.** {instruction}", title=t(page.title), instruction=t(page.instruction))
+                label = t("**{title}.** {instruction}", title=page_title(page.name), instruction=t(page.instruction))
                 page_link(page.name, label, icon=f":material/{page.icon}:")

@@ -35,7 +35,7 @@ from viz_app.session.own_checkpoints import (
 )
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import introduce
-from viz_app.widgets.navigation import page_link
+from viz_app.widgets.navigation import page_link, page_title
 
 __all__ = [
     "bring_your_own",
@@ -226,7 +226,7 @@ def note_opened(name: str) -> None:
     """Say once that the visitor's checkpoint is open, if the page has loaded the one of this name."""
     if st.session_state.pop("upload_opened", "") == name:
         st.success(t("{name} is open and chosen on the left.", name=plain(name)), icon=":material/check:")
-        page_link("translate", t("See its attention maps on the page Translate"))
+        page_link("translate", t("See its attention maps on the page {page}", page=page_title("translate")))
 
 
 def show_card(key: CheckpointKey) -> None:
@@ -236,6 +236,8 @@ def show_card(key: CheckpointKey) -> None:
     except ValueError as error:
         st.warning(plain(worded(error)))
         return
+    if card.licence:
+        st.caption(t("Licence: {licence}", licence=plain(card.licence)))
     st.markdown(card.text or t("This checkpoint has no model card (README.md)."))
     if card.cut:
         limit = decimal(LONGEST_CARD)

@@ -358,7 +358,7 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
     axes = shared_axes(pair.views[0].axes, pair.views[1].axes, by_position=mode == "sentences")
     if axes is None:
         st.caption(t("The two maps have different words as rows or columns, so there is no map of their difference."))
-        end_page()
+        return
     difference, heads = st.columns(2)
     with difference:
         section(

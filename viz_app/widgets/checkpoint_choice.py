@@ -24,7 +24,7 @@ from viz_app.session.choices import choices, clear_choice, hand_over, set_choice
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_label, language_name
-from viz_app.widgets.navigation import page_link
+from viz_app.widgets.navigation import page_link, page_title
 from viz_app.widgets.run_form import lengths, text_choices
 
 __all__ = [
@@ -245,7 +245,7 @@ def require_model(*tasks: str, attends: bool = True, transformer_heading: str = 
         if config.task == "classification":
             link_to_sentiment()
         else:
-            page_link("translate", t("See all of its attention maps on the page Translate"))
+            page_link("translate", t("See all of its attention maps on the page {page}", page=page_title("translate")))
         end_page()
     if transformer_heading and isinstance(config.model, RecurrentConfig):
         st.header(transformer_heading)

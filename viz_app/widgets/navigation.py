@@ -10,10 +10,13 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.content import shared
+from viz_app.content.tasks import task_of
 from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import StreamlitPage, titled_page
+from viz_app.services.listing import listed_checkpoints
+from viz_app.session.choices import choices
 
-__all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of"]
+__all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of", "page_title"]
 
 FOLDER = Path(__file__).parents[1] / "pages"
 
@@ -43,11 +46,24 @@ def page_menu() -> StreamlitPage:
     )
 
 
+def page_title(name: str) -> str:
+    """The title of the page with this name. That of Translate says what the chosen model does instead."""
+    task = chosen_task() if name == "translate" else ""
+    return t(shared.TASK_TITLES[task]["title"] if task in shared.TASK_TITLES else PAGES[name].title)
+
+
+def chosen_task() -> str:
+    """What the chosen model does on the page Translate; "" where it does nothing there, and for the default model."""
+    chosen = choices().chosen.get("checkpoint")
+    config = next((one.config for one in listed_checkpoints() if one.key.name == chosen), None)
+    return task_of(config) if config and config.task != "classification" else ""
+
+
 def page_of(name: str) -> StreamlitPage:
     """The page with this name as Streamlit navigates to it. `HOME` has an empty address."""
     page = PAGES[name]
     return titled_page(
-        t(page.title),
+        page_title(name),
         script=FOLDER / f"{name}.py",
         icon=f":material/{page.icon}:",
         url_path=name,

@@ -25,11 +25,13 @@ function namesNeeded(task, architecture) {
   ];
 }
 
+// The values that follow are those of config.json, and a sentence names one as this file does.
+
 /** @param {unknown} value @param {unknown[]} known */
 export function requireKnown(name, value, known) {
   require(
     known.includes(value), "config-unsupported",
-    N_("{name} is {value}. The browser runs {known}. Open this model in the app."),
+    N_("{name} in config.json is {value}. The browser runs {known}. Open this model in the app."),
     { name, value: shown(value), known: known.join(", ") },
   );
 }
@@ -39,7 +41,8 @@ export function requireWhole(name, value, most = name.startsWith("num_") ? MAX_L
   const size = /** @type {number} */ (value);
   require(
     Number.isInteger(size) && size > 0 && size <= most, "config-damaged",
-    N_("{name} is {value}. It must be a whole number from 1 to {most}."), { name, value: shown(value), most },
+    N_("{name} in config.json is {value}. It must be a whole number from 1 to {most}."),
+    { name, value: shown(value), most },
   );
 }
 
@@ -48,7 +51,8 @@ export function requireNumber(name, value, least = 0, most = Infinity) {
   const number = /** @type {number} */ (value);
   require(
     Number.isFinite(number) && number >= least && number <= most, "config-damaged",
-    N_("{name} is {value}. It must be a number from {least} to {most}."), { name, value: shown(value), least, most },
+    N_("{name} in config.json is {value}. It must be a number from {least} to {most}."),
+    { name, value: shown(value), least, most },
   );
 }
 
@@ -75,28 +79,30 @@ export function readSizes(task, model) {
 
 /**
  * The sizes of a model with the parts of its block that they do not name.
- * @param {Record<string, any>} given @returns {Sizes}
+ * @param {Record<string, any>} given
+ * @param {Record<string, string>} [names] Our names → those in config.json, where they differ.
+ * @returns {Sizes}
  */
-export function completed(given) {
+export function completed(given, names = {}) {
   const { d_model, num_heads, num_kv_heads, max_length, d_ff, attention } = given;
-  require(
-    given.head_width || d_model % num_heads === 0, "config-damaged",
-    N_("d_model ({d_model}) must be divisible by num_heads ({num_heads})."), { d_model, num_heads },
+  const nameOf = (size) => names[size] ?? size;
+  const requireDivisible = (whole, part) => require(
+    given[whole] % given[part] === 0, "config-damaged",
+    N_("{whole} ({size}) must be divisible by {part} ({count}) in config.json."),
+    { whole: nameOf(whole), size: given[whole], part: nameOf(part), count: given[part] },
   );
+  if (!given.head_width) requireDivisible("d_model", "num_heads");
   const head_width = given.head_width || d_model / num_heads, groups = num_kv_heads || num_heads;
-  requireWhole("num_kv_heads", groups, num_heads);
-  require(
-    num_heads % groups === 0, "config-damaged",
-    N_("num_heads ({num_heads}) must be divisible by num_kv_heads ({num_kv_heads})."), { num_heads, num_kv_heads },
-  );
+  requireWhole(nameOf("num_kv_heads"), groups, num_heads);
+  if (num_kv_heads) requireDivisible("num_heads", "num_kv_heads");
   require(
     given.positional !== "rotary" || (head_width % 2 === 0 && attention !== "additive"), "config-damaged",
     N_("Rotary positions need heads of an even width ({width}) and scaled dot products."), { width: head_width },
   );
   require(
     d_model * max_length <= MAX_TABLE, "config-damaged",
-    N_("d_model times max_length is {size}. The limit is {limit}."),
-    { size: d_model * max_length, limit: MAX_TABLE },
+    N_("{width} times {length} in config.json is {size}. The limit is {limit}."),
+    { width: nameOf("d_model"), length: nameOf("max_length"), size: d_model * max_length, limit: MAX_TABLE },
   );
   return /** @type {any} */ ({
     num_encoder_layers: 0, num_decoder_layers: 0, attention: "scaled_dot_product", embedding_width: d_model,
@@ -108,13 +114,16 @@ export function completed(given) {
   });
 }
 
-/** The values of a file of settings; none without the file. @param {string | undefined} json @returns {Values} */
-export function settingsOf(json) {
+/**
+ * The values of a file of settings; none without the file.
+ * @param {Record<string, string>} texts By the names of their files. @param {string} file @returns {Values}
+ */
+export function settingsOf(texts, file) {
   try {
-    const values = parseJson(json ?? "{}");
+    const values = parseJson(texts[file] ?? "{}");
     if (typeof values === "object" && values !== null && !Array.isArray(values)) return values;
   } catch {
     // as if it said something else
   }
-  throw new EngineError("config-damaged", N_("A file of settings of this folder is damaged. Copy it again."));
+  throw new EngineError("config-damaged", N_("{file} is damaged. Copy it again."), { file });
 }

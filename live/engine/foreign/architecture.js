@@ -55,9 +55,10 @@ function kin(given, usual = {}, names = NAMES.LLAMA) {
     hidden_act: "silu", rms_norm_eps: 1e-6, ...usual,
   }, block(values, { d_model, num_heads, layers, positions }) {
     requireKnown("use_bidirectional_attention", values.use_bidirectional_attention ?? false, [false]);
-    const head_width = sizeIn(values, ["head_dim"], 1 << 16, d_model / num_heads), windows = windowsOf(values, layers);
+    const own = values.head_dim != null && { head_width: sizeIn(values, ["head_dim"], 1 << 16) };
+    const { head_width = d_model / num_heads } = own || {}, windows = windowsOf(values, layers);
     return {
-      positional: "rotary", halves: true, rms_norm: true, gated: true, head_width, windows,
+      positional: "rotary", halves: true, rms_norm: true, gated: true, ...own, windows,
       num_kv_heads: sizeIn(values, ["num_key_value_heads"], 1000, num_heads),
       attention_bias: flagIn(values, "attention_bias") ? PROJECTIONS : [],
       feed_forward_bias: flagIn(values, "mlp_bias"),
@@ -213,11 +214,18 @@ function labelsOf(values) {
   return labels;
 }
 
-/** The ids in the settings for writing. @param {Values} values @param {Task} task @returns {Specials} */
-function specialsOf(values, task, rows) {
+/**
+ * The ids in the settings for writing.
+ * @param {Values} config @param {Values} generation @param {Task} task @returns {Specials}
+ */
+function specialsOf(config, generation, task, rows) {
+  const values = { ...config, ...generation };
   const id = (name) => {
     const value = values[name] ?? undefined, known = value === undefined || (Number.isInteger(value) && value < rows);
-    require(known && !(value < 0), "config-damaged", N_("{name} is no token of this model."), { name });
+    require(
+      known && !(value < 0), "config-damaged", N_("{name} in {file} is {value}, which is no token of this model."),
+      { name, file: name in generation ? "generation_config.json" : "config.json", value: shown(value) },
+    );
     return value;
   };
   const ends = [values.eos_token_id ?? []].flat(), start = id("decoder_start_token_id") ?? id("bos_token_id");
@@ -272,8 +280,9 @@ export function describeForeign(texts) {
     !Object.hasOwn(texts, "adapter_config.json"), "config-unsupported",
     N_("This folder has an adapter. Merge it into its model and open the whole model."),
   );
-  const given = settingsOf(texts["config.json"]), family = familyOf(given), values = { ...family.usual, ...given };
-  const task = taskOf(values, family), sizes = sizesOf(values), { layers, rows, positions, ...known } = sizes;
+  const given = settingsOf(texts, "config.json"), family = familyOf(given), values = { ...family.usual, ...given };
+  const task = taskOf(values, family), sizes = sizesOf(values);
+  const { layers, rows, positions, names, ...known } = sizes;
   const labels = task === "classification" ? labelsOf(values) : undefined;
   const stack = family.task === "continuation" ? "num_decoder_layers" : "num_encoder_layers";
   const block = /** @type {Values} */ ({
@@ -284,13 +293,17 @@ export function describeForeign(texts) {
   const { num_encoder_layers: above = 0, num_decoder_layers: below = 0 } = block;
   const maps = (above + below * (above ? 2 : 1)) * sizes.num_heads;
   block.max_length = Math.min(LONGEST_TEXT, Math.floor(Math.sqrt(MAX_MAPS / (4 * maps))), block.max_length);
-  requireWhole("max_length", block.max_length, LONGEST_TEXT);
-  const config = completed(block);
+  require(
+    block.max_length > 0, "config-damaged",
+    N_("{name} in config.json is {value}, which leaves no position for a token."),
+    { name: names.max_length, value: positions },
+  );
+  const config = completed(block, names);
   if (below) config.readout = wayOut(config, family);
-  const { source_lang: from, target_lang: to } = settingsOf(texts["tokenizer_config.json"]);
+  const { source_lang: from, target_lang: to } = settingsOf(texts, "tokenizer_config.json");
   return {
     family: values.model_type, task, config, figures: {}, segments: config.token_types,
-    specials: specialsOf({ ...values, ...settingsOf(texts["generation_config.json"]) }, task, config.target_vocab_size),
+    specials: specialsOf(values, settingsOf(texts, "generation_config.json"), task, config.target_vocab_size),
     ...(typeof from === "string" && typeof to === "string" && { languages: [from, to] }),
   };
 }

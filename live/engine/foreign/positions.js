@@ -2,15 +2,16 @@
 import { requireKnown, requireWhole } from "../config/model.js";
 import { N_, require } from "../errors.js";
 import { rates } from "../network/positional.js";
-import { flagIn, listIn, numberIn, valueIn } from "./sizes.js";
+import { flagIn, listIn, nameIn, numberIn, valueIn } from "./sizes.js";
 
 /** The speeds of the pairs of a head that are rotated, see `RotaryPositions`. @param {Values} rope Its settings. */
 export function speedsOf(rope, width, base, fraction, positions) {
-  const type = valueIn(rope, ["rope_type", "type"], "default");
-  requireKnown("rope_type", type, ["default", "linear", "llama3", "dynamic"]); // dynamic changes longer texts only
+  const names = ["rope_type", "type"], type = valueIn(rope, names, "default");
+  // dynamic changes longer texts only
+  requireKnown(nameIn(rope, names), type, ["default", "linear", "llama3", "dynamic"]);
   const rotated = Math.trunc(width * numberIn(rope, ["partial_rotary_factor"], fraction, 0, 1));
   require(
-    rotated % 2 === 0, "config-damaged", N_("{n} numbers of each head are rotated. They must be pairs."),
+    rotated % 2 === 0, "config-damaged", N_("config.json rotates {n} numbers of each head. They must be pairs."),
     { n: rotated },
   );
   const speeds = rates(rotated, numberIn(rope, ["rope_theta"], base, 1)), whole = 2 * Math.PI;

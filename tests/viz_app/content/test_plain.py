@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.conftest import BUNDLED
+from viz_app.content.cards import read_card
 from viz_app.content.plain import card, plain, visible
 from viz_app.services.listing import CheckpointKey, model_card
 
@@ -34,6 +35,14 @@ def test_pictures_in_a_card_become_links_and_diagrams_become_code() -> None:
     assert "mer" not in shown
     assert "**bold**" in shown
     assert "```\ngraph LR\n```" in shown
+
+
+def test_the_metadata_of_a_card_are_left_out_except_for_its_licence(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("---\nlanguage: en\nlicense: mit\n---\n# Name\nA card.", encoding="utf-8")
+    found = read_card(tmp_path, "en")
+    assert (found.text, found.licence) == ("A card.", "mit")
+    (tmp_path / "README.md").write_text("license: none of these are metadata", encoding="utf-8")
+    assert read_card(tmp_path, "en").licence == ""
 
 
 @pytest.mark.parametrize("page", ["inside", "steps"])

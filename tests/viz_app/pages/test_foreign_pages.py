@@ -188,6 +188,11 @@ def test_the_board_says_why_it_measures_no_head(open_with: OpenApp, family: str,
     assert said in "".join(reasons)
 
 
+@pytest.mark.parametrize(("family", "title"), [("gpt2", "Continue a text"), ("bert", "Fill gaps"), ("t5", "Translate")])
+def test_the_title_says_what_the_model_does(open_with: OpenApp, family: str, title: str) -> None:
+    assert f">{title} <span>" in html(open_with("translate", family))
+
+
 def test_heads_of_a_foreign_model_can_be_silenced(open_with: OpenApp) -> None:
     everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
     app = open_with("heads", "gpt2", intervention=everything)

@@ -32,7 +32,7 @@ from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES
 from viz_app.session.page_end import boundary
 from viz_app.widgets.checkpoint_choice import chosen_key
-from viz_app.widgets.navigation import PAGES, page_link
+from viz_app.widgets.navigation import page_link, page_title
 from viz_app.widgets.presenter_mode import presenting
 from viz_app.widgets.run_form import typed_translation
 
@@ -91,7 +91,7 @@ def strip_header(lesson: Lesson, step: Step, texts: LessonText, *, page: str, hi
     The page of this name may be hidden until there is an answer.
     """
     title = t("{lesson}: {step}", lesson=texts.title, step=texts.steps[step.name].title)
-    heading = f'<h1 class="hl-heading hl-lesson">{escape(t(PAGES[page].title))} <span>{escape(title)}</span></h1>'
+    heading = f'<h1 class="hl-heading hl-lesson">{escape(page_title(page))} <span>{escape(title)}</span></h1>'
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(heading + dots(lesson, step), width="stretch")
         with st.container(key="lesson_way", horizontal=True, vertical_alignment="center", gap="small", width="content"):
@@ -278,8 +278,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     with st.container(key="lesson_strip"):
         strip_header(lesson, step, texts, page=page, hidden=not shows_page)
         if not here:
-            title_of_page = t(PAGES[step.page].title)
-            way_back = t("This step is on the page {page}. Open it.", page=title_of_page)
+            way_back = t("This step is on the page {page}. Open it.", page=page_title(step.page))
             page_link(step.page, way_back, icon=":material/arrow_back:")
             return LessonStrip(lesson=lesson, step=step, text=text, outcome=st.container(), shows_page=True, here=False)
         left, right = st.columns([1.1, 1], gap="medium")

@@ -183,7 +183,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
     section(
         t("The scores of one head"),
         t(
-            "Left: before the mask. Middle: after the mask (grey = −∞). Right: the weights after the softmax, exactly "
+            "The scores before the mask, after it (grey is minus infinity), and the weights after the softmax, exactly "
             "0 where masked."
         ),
     )
@@ -301,7 +301,8 @@ def draw_stages(
         ),
         "weights": (t("Weights after the softmax"), head_map(weights, axes, allowed, height=HEIGHT)),
     }
-    for column, (name, (title, picture)) in zip(st.columns(3), pictures.items(), strict=True):
+    columns = [*st.columns(2), st.columns(2)[0]]  # a third of a projector is too narrow for a batch and its colour bar
+    for column, (name, (title, picture)) in zip(columns, pictures.items(), strict=True):
         with column:
             st.caption(title)
             draw(picture, key=f"stage_{name}", alt=t("{title}: {head}", title=title, head=head_name))
