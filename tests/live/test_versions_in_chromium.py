@@ -222,11 +222,11 @@ def test_a_visit_of_an_old_visitor_during_an_upload_stays_on_the_old_version(
     page = visit(context, host)
     shows(page, old.texts[FIRST])
     kept(page)
-    half = {path: content for path, content in new.files.items() if not path.startswith("course/")}
+    half = {path: content for path, content in new.files.items() if not path.startswith("lessons.")}
     host.files, host.asked = half, []
     page.reload()
     shows(page, old.texts[FIRST])
-    until(lambda: any("/course/" in path for path in host.asked))
+    until(lambda: any("/lessons." in path for path in host.asked))
     host.files = new.files
     page.reload()
     shows(page, old.texts[FIRST])
