@@ -25,8 +25,11 @@ from model.trace import Edit, Trace, tracing
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.test_engine_parity import assert_same
+from tests.live.tokenizer_kinds import write_marian
 from tests.pair_folders import PAIRS, make_pair_folder
+from tools.family_in_page import in_page
 from tools.foreign_families import FAMILIES, family_named
+from tools.library_run import open_pair, run
 from tools.small_models import SIZES, Family, build, make_family
 
 RUN = (
@@ -243,6 +246,21 @@ def test_a_config_without_the_usual_values_means_the_same() -> None:
     )
     described = zip(pairs, found[::2], found[1::2], strict=True)
     assert not {title: (full, kept) for (title, *_), full, kept in described if full != kept}
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_a_folder_of_marian_without_a_tokenizer_json(tmp_path: Path) -> None:
+    """As Helsinki-NLP has them. Dropped on the page, it writes what the library writes."""
+    write_marian(tmp_path)
+    pad = len(json.loads((tmp_path / "vocab.json").read_text(encoding="utf-8"))) - 1
+    marks = {"eos_token_id": 0, "pad_token_id": pad, "decoder_start_token_id": pad, "forced_eos_token_id": 0}
+    family = Family(title="Marian", task="translation", model_type="marian", settings=marks)
+    build(family, pad + 1).save_pretrained(tmp_path)
+    both = run(open_pair(tmp_path))
+    assert len(both.found.written) > 5
+    opened, *differences = in_page(tmp_path, both).split()
+    assert opened == "✓"
+    assert all(float(one) < 1e-5 for one in differences)
 
 
 def test_a_trained_model_of_others() -> None:
