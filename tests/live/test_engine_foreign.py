@@ -46,7 +46,9 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
-MORE = (  # what the pages of families do not have
+MORE: tuple[tuple[str, str, dict[str, Any]], ...] = (  # what the page of families does not have
+    ("BART, separate embeddings", "bart", {"tie_word_embeddings": False}),
+    ("Marian, separate embeddings", "marian", {"tie_word_embeddings": False}),
     ("GPT-2, scale by layer", "gpt2", {"scale_attn_by_inverse_layer_idx": True, "activation_function": "silu"}),
     ("GPT-2, no scale", "gpt2", {"scale_attn_weights": False, "n_inner": None}),
     ("Llama, linear", "llama", {"rope_parameters": {**ROPE, "rope_type": "linear"}}),
@@ -56,8 +58,10 @@ MORE = (  # what the pages of families do not have
     ("Gemma 3, cap", "gemma3_text", {"final_logit_softcapping": 3.0, "sliding_window": 3}),
     ("Gemma 2, no caps", "gemma2", {"attn_logit_softcapping": None, "final_logit_softcapping": None}),
 )
+TASKS = {"bart": "translation", "marian": "translation"}
 CASES = [one for one in FAMILIES if one.model_type in RUN and one.title not in REFUSED] + [
-    Family(title=title, task="continuation", model_type=kind, settings=settings) for title, kind, settings in MORE
+    Family(title=title, task=TASKS.get(kind, "continuation"), model_type=kind, settings=more)
+    for title, kind, more in MORE
 ]
 IDS = [17, 60, 23, 200, 201, 23, 7, 90, 301, 45, 60]
 ONLY_THERE = ("mask", "positions")  # the last parts of names of hook points that only the library's models have
