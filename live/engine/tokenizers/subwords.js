@@ -44,12 +44,12 @@ function unigrams({ vocab, pieces = vocab, unk_id, unk_token, byte_fallback }, v
 
   /** The tokens of the best path, as places of their ends and as ids. */
   function path(text) {
-    const best = new Scores(text.length + 1).fill(Number.NEGATIVE_INFINITY), sum = new Scores(1);
+    const best = new Scores(text.length + 1).fill(Number.NEGATIVE_INFINITY);
     const starts = new Int32Array(text.length + 1), ids = new Int32Array(text.length + 1);
     const offer = (start, end, id, score) => {
-      sum[0] = best[start] + score;
-      if (!(sum[0] > best[end])) return;
-      best[end] = sum[0];
+      const sum = isItself ? Math.fround(best[start] + score) : best[start] + score;
+      if (!(sum > best[end])) return;
+      best[end] = sum;
       starts[end] = start;
       ids[end] = id;
     };
