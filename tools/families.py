@@ -1,6 +1,6 @@
 """Write `families.md`: which families of `transformers` open, measured on a small random model of each family.
 
-    python -m tools.families                  # measure all families: about two minutes
+    python -m tools.families                  # measure all families: about three minutes
     python -m tools.families Llama "Phi-3"    # measure these, and keep the other rows of the page
 
 Each model is opened like any folder, run by Headlight, and compared with the library's own `eager` attention and its
@@ -24,6 +24,7 @@ from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from tools.families_page import READ_ONLY, Row, mark, page, rows_on_page
 from tools.family_analyses import ANALYSES
+from tools.family_in_page import in_page
 from tools.foreign_families import FAMILIES
 from tools.library_run import TEXT, Run, open_pair, run
 from tools.small_models import Family, make_family
@@ -37,51 +38,60 @@ PLAIN = {"do_sample": False, "num_beams": 1}  # greedy search, with all other se
 
 def measure(family: Family) -> Row:
     """Build a model of a family, open it, and compare it with the library's own."""
-    try:
-        both = telling_run(family)
-    except CheckpointError as error:
-        return refused(family, error)
+    with TemporaryDirectory() as place:
+        try:
+            folder, both = telling_run(family, Path(place))
+        except CheckpointError as error:
+            return refused(family, error, in_page=in_page(folder_of(Path(place), 0)))
+        page = without_name(in_page(folder, both), family)
     return Row(
         title=family.title,
         task=family.task,
         difference=largest_difference(both),
         same_text=same_text(both),
         edit=edit_mark(both.pair.checkpoint),
+        in_page=page,
         analyses={name: cell(analysis, both, family) for name, analysis in ANALYSES.items()},
     )
 
 
-def telling_run(family: Family) -> Run:
-    """The run of the first random model that writes a few tokens; without one, of that with the longest text."""
+def telling_run(family: Family, place: Path) -> tuple[Path, Run]:
+    """The first random model that writes a few tokens, and its run; without one, that with the longest text."""
     runs = []
     for seed in range(SEEDS):
-        runs.append(run_of(family, seed))
-        if tells_much(runs[-1]):
+        folder = folder_of(place, seed)
+        runs.append((folder, run_of(family, folder, seed=seed)))
+        if tells_much(runs[-1][1]):
             return runs[-1]
-    return max(runs, key=lambda both: len(both.found.written))
+    return max(runs, key=lambda found: len(found[1].found.written))
+
+
+def folder_of(place: Path, seed: int) -> Path:
+    return place / str(seed) / "model"
 
 
 def measure_maps(family: Family) -> Row:
     """As `measure`, only whether the family opens, and its maps in a text with few tokens."""
     try:
-        both = run_of(family, 0, short=True)
+        with TemporaryDirectory() as place:
+            both = run_of(family, folder_of(Path(place), 0), short=True)
     except CheckpointError as error:
         return refused(family, error)
     return Row(title=family.title, task=family.task, difference=largest_difference(both))
 
 
-def refused(family: Family, error: CheckpointError) -> Row:
-    return Row(title=family.title, task=family.task, refusal=without_name(str(error), family))
+def refused(family: Family, error: CheckpointError, *, in_page: str = "") -> Row:
+    refusal, page = without_name(str(error), family), without_name(in_page, family)
+    return Row(title=family.title, task=family.task, refusal=refusal, in_page=page)
 
 
-def run_of(family: Family, seed: int, *, short: bool = False) -> Run:
-    """The runs of a small random model.
+def run_of(family: Family, folder: Path, *, seed: int = 0, short: bool = False) -> Run:
+    """The runs of a small random model that is written into a folder.
 
     Raises:
         CheckpointError: Headlight does not open it.
     """
-    with TemporaryDirectory() as place:
-        return run(open_pair(make_family(Path(place) / "model", family, seed=seed)), short=short)
+    return run(open_pair(make_family(folder, family, seed=seed)), short=short)
 
 
 def tells_much(both: Run) -> bool:
@@ -101,12 +111,10 @@ def cell(analysis: Callable[[Run], float], both: Run, family: Family) -> str:
 def without_name(sentence: str, family: Family) -> str:
     """A sentence without the name of the folder and of the family, so that families share it."""
     sentence = re.sub(r"^model cannot be (shown|opened): ", "", sentence)
-    sentence = re.sub(
-        rf"\b([Mm])odels of the family {re.escape(family.model_type)}\b", r"\1odels of this family", sentence
-    )
+    sentence = re.sub(rf"\bof the family {re.escape(family.model_type)}(?![\w-])", "of this family", sentence)
     sentence = re.sub(r"\bmodel\b(?= (is|has|do|continues|reads|translates|was|uses))", "the model", sentence)
     sentence = sentence.replace("The the model", "The model").replace("the the model", "the model")
-    return sentence[0].upper() + sentence[1:]
+    return sentence[:1].upper() + sentence[1:]
 
 
 def largest_difference(both: Run) -> float:

@@ -9,9 +9,11 @@ const MEBI = 2 ** 20;
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
-  "README.md": 1, "adapter_config.json": 1,
+  "README.md": 1, "adapter_config.json": 1, "source.spm": 8, "spiece.model": 8, "tokenizer.model": 8,
 }));
-const WEIGHTS = ".safetensors", TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt"];
+const BYTES = /\.(spm|model)$/; // read as texts with one character for each byte
+const WEIGHTS = ".safetensors";
+const TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"];
 const MOST_NAMES = 4; // of files in a sentence
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
 const OTHERS = [
@@ -25,6 +27,9 @@ const OTHERS = [
   [".zip", N_("The archive {file} is inside the archive or the folder. Unpack it first.")],
 ];
 
+const charactersIn = async (blob) => Array.from(
+  new Uint8Array(await blob.arrayBuffer()), (byte) => String.fromCharCode(byte)
+).join("");
 const isHidden = (path) => path.split("/").some((part) => part.startsWith(".") || part.startsWith("__MACOSX"));
 const lastOf = (path) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path) => path.slice(0, path.lastIndexOf("/") + 1);
@@ -55,12 +60,12 @@ export async function ownFilesOf(given, watching = {}) {
   const contents = async (files, convert, report) => {
     const found = /** @type {[string, any][]} */ ([]);
     for (const file of files) {
-      found.push([lastOf(file.path), await convert(await file.read({ ...watching, report }))]);
+      found.push([lastOf(file.path), await convert(await file.read({ ...watching, report }), file.path)]);
       done += file.size;
     }
     return Object.fromEntries(found);
   };
-  const read = await contents(texts, (blob) => blob.text());
+  const read = await contents(texts, (blob, path) => (BYTES.test(path) ? charactersIn(blob) : blob.text()));
   done = 0;
   const isUsed = (name) => TEXTS.has(name) || name.endsWith(WEIGHTS);
   return {

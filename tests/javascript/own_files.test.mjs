@@ -14,6 +14,14 @@ const file = (path, content = "{}") => {
 };
 const MODEL = [["config.json", "{}"], ["tokenizer.json", "{}"], ["model.safetensors", "weights ".repeat(1000)]];
 
+test("a file of SentencePiece is read byte by byte", async () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  const files = [...MODEL.map(([path, text]) => file(path, text)), file("source.spm", bytes)];
+  const { texts, unused } = await ownFilesOf(files);
+  assert.deepEqual(Array.from(texts["source.spm"], (sign) => sign.charCodeAt(0)), [...bytes]);
+  assert.deepEqual(unused, []);
+});
+
 /** An archive of [path, text] pairs. `change` may change the fields of a member before they are written. */
 function zipped(members, { deflate = true, change = () => {}, large = false } = {}) {
   const parts = [], directory = [];

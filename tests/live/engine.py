@@ -1,16 +1,14 @@
 """Runs the engine of Headlight Live in Node.js and returns its results as plain values and arrays."""
 
-import base64
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tests.conftest import PATIENCE
 from tests.javascript.check import program
+from tools.family_in_page import array_of
 
 SCRIPT = Path(__file__).parent / "run_engine.mjs"
 
@@ -27,9 +25,3 @@ def run_engine(folder: Path, jobs: Sequence[Mapping[str, object]]) -> list[Any]:
     found = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)
     assert found.returncode == 0, found.stderr
     return list(json.loads(found.stdout, object_hook=array_of))
-
-
-def array_of(values: dict[str, Any]) -> Any:
-    if "numbers" not in values:
-        return values
-    return np.frombuffer(base64.b64decode(values["numbers"]), dtype=np.float32).reshape(values["shape"])

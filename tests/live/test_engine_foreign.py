@@ -25,8 +25,11 @@ from model.trace import Edit, Trace, tracing
 from tests.conftest import BUNDLED
 from tests.live.engine import run_engine
 from tests.live.test_engine_parity import assert_same
+from tests.live.tokenizer_kinds import write_marian
 from tests.pair_folders import PAIRS, make_pair_folder
+from tools.family_in_page import in_page
 from tools.foreign_families import FAMILIES, family_named
+from tools.library_run import open_pair, run
 from tools.small_models import SIZES, Family, build, make_family
 
 RUN = (
@@ -43,7 +46,9 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
-MORE = (  # what the pages of families do not have
+MORE: tuple[tuple[str, str, dict[str, Any]], ...] = (  # what the page of families does not have
+    ("BART, separate embeddings", "bart", {"tie_word_embeddings": False}),
+    ("Marian, separate embeddings", "marian", {"tie_word_embeddings": False}),
     ("GPT-2, scale by layer", "gpt2", {"scale_attn_by_inverse_layer_idx": True, "activation_function": "silu"}),
     ("GPT-2, no scale", "gpt2", {"scale_attn_weights": False, "n_inner": None}),
     ("Llama, linear", "llama", {"rope_parameters": {**ROPE, "rope_type": "linear"}}),
@@ -53,8 +58,10 @@ MORE = (  # what the pages of families do not have
     ("Gemma 3, cap", "gemma3_text", {"final_logit_softcapping": 3.0, "sliding_window": 3}),
     ("Gemma 2, no caps", "gemma2", {"attn_logit_softcapping": None, "final_logit_softcapping": None}),
 )
+TASKS = {"bart": "translation", "marian": "translation"}
 CASES = [one for one in FAMILIES if one.model_type in RUN and one.title not in REFUSED] + [
-    Family(title=title, task="continuation", model_type=kind, settings=settings) for title, kind, settings in MORE
+    Family(title=title, task=TASKS.get(kind, "continuation"), model_type=kind, settings=more)
+    for title, kind, more in MORE
 ]
 IDS = [17, 60, 23, 200, 201, 23, 7, 90, 301, 45, 60]
 ONLY_THERE = ("mask", "positions")  # the last parts of names of hook points that only the library's models have
@@ -243,6 +250,21 @@ def test_a_config_without_the_usual_values_means_the_same() -> None:
     )
     described = zip(pairs, found[::2], found[1::2], strict=True)
     assert not {title: (full, kept) for (title, *_), full, kept in described if full != kept}
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_a_folder_of_marian_without_a_tokenizer_json(tmp_path: Path) -> None:
+    """As Helsinki-NLP has them. Dropped on the page, it writes what the library writes."""
+    write_marian(tmp_path)
+    pad = len(json.loads((tmp_path / "vocab.json").read_text(encoding="utf-8"))) - 1
+    marks = {"eos_token_id": 0, "pad_token_id": pad, "decoder_start_token_id": pad, "forced_eos_token_id": 0}
+    family = Family(title="Marian", task="translation", model_type="marian", settings=marks)
+    build(family, pad + 1).save_pretrained(tmp_path)
+    both = run(open_pair(tmp_path))
+    assert len(both.found.written) > 5
+    opened, *differences = in_page(tmp_path, both).split()
+    assert opened == "✓"
+    assert all(float(one) < 1e-5 for one in differences)
 
 
 def test_a_trained_model_of_others() -> None:

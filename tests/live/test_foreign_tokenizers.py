@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from model.foreign.tokenizer import ForeignTokenizer
 from tests.conftest import PATIENCE
 from tests.javascript.check import program
 from tests.live.texts import hard_lines
-from tests.live.tokenizer_kinds import KINDS
+from tests.live.tokenizer_kinds import KINDS, SENTENCE_PIECE_FILES
 
 SCRIPT = Path(__file__).parent / "run_tokenizer.mjs"
 SECOND = "A second text: [MASK]<mask> and </s>."
@@ -146,6 +146,75 @@ def test_older_folders_without_tokenizer_json(tokenizers: dict[str, Tokenizer]) 
     found = run([{"files": files, "lines": texts, "second": SECOND} for files in folders])
     for name, one in zip(names, found, strict=True):
         require_same(one, tokenizers[name], texts, name)
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+@pytest.mark.parametrize("model_type", SENTENCE_PIECE_FILES)
+def test_folders_with_files_of_sentencepiece_alone(model_type: str, tmp_path: Path) -> None:
+    SENTENCE_PIECE_FILES[model_type](tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    theirs = AutoTokenizer.from_pretrained(tmp_path)
+    texts = [*lines(300), " >>deu<< a", ">>deu<< a dog", ">>xyz<<a", "a </s>b<unk>  c "]
+    (found,) = run([{"files": files_of(tmp_path), "lines": texts, "second": SECOND}])
+    assert "code" not in found, found
+    assert found["size"] == len(theirs)
+    for text, line in zip(texts, found["lines"], strict=True):
+        ids = theirs(text, add_special_tokens=False)["input_ids"]
+        assert line["ids"] == ids, ascii(text)
+        assert line["text"].strip() == theirs.decode(ids, skip_special_tokens=True).strip(), ascii(text)
+        assert line["framed"][0]["ids"] == theirs(text)["input_ids"], ascii(text)
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """As the page reads them: a file of SentencePiece has one character for each byte."""
+    return {
+        path.name: path.read_bytes().decode("latin-1" if path.suffix in (".spm", ".model") else "utf-8")
+        for path in folder.iterdir()
+    }
+
+
+def test_damaged_files_of_sentencepiece_end_in_a_sentence_in_time(tmp_path: Path) -> None:
+    SENTENCE_PIECE_FILES["llama"](tmp_path)
+    whole = files_of(tmp_path)["tokenizer.model"]
+    piece, normal, last = "\x0a\x03\x0a\x01a", "\x12\x02\x18\x02", "\x1a\x00"  # byte pairs
+    hostile = {
+        "cut": whole[:-7],
+        "nothing": "",
+        "a text": "a text",
+        "a length beyond the end": "\x0a\xff\xff\xff\xff\x7f",
+        "an endless number": "\x08" + "\xff" * 10**6,
+        "no message in a piece": "\x0a\x01\xff" + normal + last,
+        "no settings": piece,
+        "a long piece": "\x0a\xc8\x01\x0a\xc5\x01" + "a" * 197 + normal + last,
+        "many pieces": piece * (2**20 + 1) + normal + last,
+    }
+    found = run([{"files": {"tokenizer.model": content}, "lines": ["a"]} for content in hostile.values()])
+    for name, one in zip(hostile, found, strict=True):
+        assert one["code"] == "tokenizer-damaged", (name, one)
+        assert one["time"] < 5000, name
+    (good,) = run([{"files": {"tokenizer.model": piece + normal + last}, "lines": ["a"]}])
+    assert good["size"] == 1
+
+
+def test_special_tokens_that_no_setting_names_have_their_usual_names(
+    tokenizers: dict[str, Tokenizer], tmp_path: Path
+) -> None:
+    """As in the folder of bert-base-uncased."""
+    kinds = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2", "t5": "T5"}
+    for model_type, name in kinds.items():
+        files = {
+            "config.json": json.dumps({"model_type": model_type}),
+            "tokenizer.json": tokenizers[name].to_str(),
+            "tokenizer_config.json": json.dumps({"do_lower_case": True, "model_max_length": 512}),
+        }
+        folder = tmp_path / model_type
+        folder.mkdir()
+        for file, content in files.items():
+            (folder / file).write_text(content, encoding="utf-8")
+        theirs = AutoTokenizer.from_pretrained(folder)
+        (found,) = run([{"files": files, "lines": []}])
+        assert found["specials"]["mask"] == theirs.mask_token_id, name
+        assert found["specials"]["end"] == theirs.eos_token_id or found["specials"]["end"] == theirs.sep_token_id, name
 
 
 Change = Callable[[dict[str, Any]], object]

@@ -171,7 +171,7 @@ def refused(folder: Path, name: str) -> None:
         ("family", "<img src=x>"),
         ("weights", "Save the model as safetensors"),
         ("config", "Missing: config.json."),
-        ("tokenizer", "tokenizer.json is damaged"),
+        ("tokenizer", "The tokenizer is damaged"),
         ("header", "not a safetensors file"),
         ("size", "n_embd"),
     ],

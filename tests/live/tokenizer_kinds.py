@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sentencepiece import SentencePieceTrainer
@@ -13,7 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tests.live.texts import BOOKS, phrases
 from tools.small_models import SENTENCES
 
-__all__ = ["KINDS"]
+__all__ = ["KINDS", "SENTENCE_PIECE_FILES", "write_marian"]
 
 # Patterns that folders of these families contain.
 LLAMA_3 = (
@@ -34,19 +35,56 @@ def texts() -> tuple[str, ...]:
 
 
 @cache
-def sentence_pieces() -> ModelProto:
-    """A model of SentencePiece with its usual normalization."""
+def trained(**options: Any) -> bytes:
+    """The file of SentencePiece after training, with its usual normalization."""
     written = io.BytesIO()
     SentencePieceTrainer.train(
-        sentence_iterator=iter(texts()),
-        model_writer=written,
-        vocab_size=SIZE,
-        normalization_rule_name="nmt_nfkc",
-        minloglevel=2,
+        sentence_iterator=iter(texts()), model_writer=written, **{"vocab_size": SIZE, "minloglevel": 2, **options}
     )
+    return written.getvalue()
+
+
+@cache
+def sentence_pieces() -> ModelProto:
     model = ModelProto()
-    model.ParseFromString(written.getvalue())
+    model.ParseFromString(trained())
     return model
+
+
+def write_marian(folder: Path) -> None:
+    """Files as in the folders of Helsinki-NLP: the two languages share their numbers."""
+    source, target = trained(), trained(vocab_size=500)
+    pieces = [piece for content in (source, target) for piece in pieces_of(content)[3:]]
+    tokens = dict.fromkeys(("</s>", "<unk>", *pieces[20:], ">>deu<<", "<pad>"))  # some pieces have no number
+    (folder / "source.spm").write_bytes(source)
+    (folder / "target.spm").write_bytes(target)
+    (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "de"}', encoding="utf-8")
+
+
+def pieces_of(content: bytes) -> list[str]:
+    model = ModelProto()
+    model.ParseFromString(content)
+    return [piece.piece for piece in model.pieces]
+
+
+def write_t5(folder: Path) -> None:
+    (folder / "spiece.model").write_bytes(trained(pad_id=0, eos_id=1, unk_id=2, bos_id=-1))
+    (folder / "tokenizer_config.json").write_text('{"extra_ids": 7}', encoding="utf-8")
+
+
+def write_llama(folder: Path) -> None:
+    settings = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "split_digits": True}
+    (folder / "tokenizer.model").write_bytes(trained(model_type="bpe", byte_fallback=True, **settings))
+    settings = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+SENTENCE_PIECE_FILES: Mapping[str, Callable[[Path], None]] = {  # model_type → writes the files of its tokenizer
+    "marian": write_marian,
+    "t5": write_t5,
+    "llama": write_llama,
+}
 
 
 def charsmap() -> normalizers.Precompiled:

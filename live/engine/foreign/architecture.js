@@ -103,7 +103,8 @@ const bart = (given) => ({ root: "model.", names: NAMES.BART, task: "translation
   values, sizes
 ) => ({
   ...twoStacks(values, sizes), norm: "post", final_norm: false, stored_positions: sizes.positions + 2,
-  embedding_scale: flagIn(values, "scale_embedding") ? Math.sqrt(sizes.d_model) : 1, ...given,
+  embedding_scale: flagIn(values, "scale_embedding") ? Math.sqrt(sizes.d_model) : 1,
+  ...(!flagIn(values, "tie_word_embeddings", true) && { tie_embeddings: "target" }), ...given,
 }) });
 
 /** T5, also with a gate (Flan-T5). @type {Family} */

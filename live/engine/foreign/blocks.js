@@ -91,7 +91,7 @@ export class ForeignWeights {
     const path = (part ? names[part][item] : names[item]).replace("@", stack === "encoder" ? 1 : 2);
     const home = `${stacks ? `${stack}.` : ""}${layer ? `${names.layers}.${layer}.` : ""}`;
     const found = this.present(`${this.root}${home}${path}.${leaf}`), shared = `${this.root}shared.weight`;
-    if (item === "tokens") return [this.weights.has(shared) ? shared : found, {}];
+    if (item === "tokens") return [!this.weights.has(found) && this.weights.has(shared) ? shared : found, {}];
     const { position_offset: offset = 0, stored_positions: stored } = config;
     if (part === "embedding") return [found, item === "positions" ? { rows: (o) => o + offset, stored } : {}];
     const third = JOINED.indexOf(item), unit = joined === "heads" ? K : D; // GPT-NeoX joins the heads one by one

@@ -3,6 +3,8 @@ import { require } from "../errors.js";
 import { spacesAt } from "./library_parts.js";
 
 const MAX_CONTENT = 100; // characters
+/** The settings of a special token in older folders. */
+export const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
 const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
 const WORD_AFTER = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 

@@ -49,35 +49,56 @@ function replacing(part) {
 
 /**
  * SentencePiece's rules for characters: a tree of bytes (Yata et al. 2007), and the replacements, which end with zeros.
- * As in the library, the first rule that begins a group of characters replaces the whole group.
+ * The function gives the length and the replacement of the first, or of the longest, rule for what follows a place.
+ * @param {string | Uint8Array} [charsmap] A text is in base 64.
  */
-function precompiled({ precompiled_charsmap: charsmap }) {
-  const bytes = Uint8Array.from(atob(charsmap ?? ""), (character) => character.charCodeAt(0));
-  if (bytes.length < 4) return (text) => text;
+function rulesIn(charsmap = "") {
+  const bytes = typeof charsmap === "string" ? Uint8Array.from(atob(charsmap), (sign) => sign.charCodeAt(0)) : charsmap;
+  if (bytes.length < 4) return null;
   const size = new DataView(bytes.buffer).getUint32(0, true);
   const tree = new Uint32Array(bytes.slice(4, 4 + size).buffer), texts = bytes.subarray(4 + size);
   const step = (unit) => (unit >>> 10) << ((unit & 512) >>> 6);
-  const ruleOf = (part) => {
-    let at = step(tree[0]);
-    for (const byte of toBytes(part)) {
-      at ^= byte;
-      const unit = byte ? tree[at] ?? 0 : 0;
-      if (!byte || ((unit & 0x800000ff) >>> 0) !== byte) return null;
+  return (part, place = 0, isLongest = false) => {
+    let at = step(tree[0]), length = 0, found = -1;
+    for (let i = place; i < part.length && (isLongest || found < 0); i++) {
+      at ^= part[i];
+      const unit = part[i] ? tree[at] ?? 0 : 0;
+      if (!part[i] || ((unit & 0x800000ff) >>> 0) !== part[i]) break;
       at ^= step(unit);
-      if (unit & 256) {
-        const start = tree[at] & 0x7fffffff, end = texts.indexOf(0, start);
-        const text = texts.subarray(start, end < 0 ? texts.length : end);
-        requireShort(text.length <= MAX_CHARACTER);
-        return start < texts.length ? toText(text, false) : null;
-      }
+      if (unit & 256) [length, found] = [i + 1 - place, tree[at] & 0x7fffffff];
     }
-    return null;
+    if (found < 0 || found >= texts.length) return null;
+    const end = texts.indexOf(0, found), text = texts.subarray(found, end < 0 ? texts.length : end);
+    requireShort(text.length <= MAX_CHARACTER);
+    return { length, text: toText(text, false) };
   };
+}
+
+/** As in the library, the first rule that begins a group of characters replaces the whole group. */
+function precompiled({ precompiled_charsmap: charsmap }) {
+  const rules = rulesIn(charsmap ?? undefined), ruleOf = (part) => rules?.(toBytes(part))?.text ?? null;
+  if (!rules) return (text) => text;
   const groups = new Intl.Segmenter("en", { granularity: "grapheme" });
   return (text) => Array.from(groups.segment(text), ({ segment }) => {
     const whole = toBytes(segment).length < 6 ? ruleOf(segment) : null;
     return whole ?? Array.from(segment, (character) => ruleOf(character) ?? character).join("");
   }).join("");
+}
+
+/** SentencePiece's own normalization: the longest rule at each place, and marks for spaces. */
+function sentencePiece({ precompiled_charsmap, prefix, strips }) {
+  const rules = rulesIn(precompiled_charsmap);
+  return (text) => {
+    const bytes = toBytes(text), parts = [];
+    for (let at = 0, size; at < bytes.length; at += size) {
+      const rule = rules?.(bytes, at, true), lead = bytes[at];
+      size = rule?.length ?? 1 + Number(lead > 0xbf) + Number(lead > 0xdf) + Number(lead > 0xef);
+      parts.push(rule?.text ?? toText(bytes.subarray(at, at + size), false));
+    }
+    const all = parts.join(""), kept = strips ? all.replace(/^ +/, "").replace(/ {2,}/g, " ") : all;
+    const marked = (prefix && kept ? "▁" : "") + kept.replaceAll(" ", "▁");
+    return strips ? marked.replace(/▁+$/, "") : marked;
+  };
 }
 
 function requireShort(condition) {
@@ -107,6 +128,7 @@ export const NORMALIZERS = {
     return strip_left ? ended.slice(spacesAt(ended, 1)) : ended;
   },
   Precompiled: precompiled,
+  SentencePiece: sentencePiece,
   Nmt: () => (text) => text
     .replace(NMT_REMOVES, "")
     .replace(/[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]/g, " "),
@@ -234,6 +256,13 @@ export const DECODERS = {
   Replace: (part) => eachToken(replacing(part)),
 };
 
+/** @param {unknown} condition @param {unknown} part The name of a part of a tokenizer. */
+export function requireKnownPart(condition, part) {
+  require(condition, "tokenizer-unsupported", N_(
+    "The tokenizer has {part}, which the browser does not know. Open this model in the app."
+  ), { part: String(part).slice(0, MAX_NAME) });
+}
+
 /** The parts of a stage in order, with those inside sequences. @returns {any[]} */
 export function libraryParts(stage) {
   if (stage?.type !== "Sequence") return stage ? [stage] : [];
@@ -248,9 +277,7 @@ export function stepsOf(stage, known) {
   const parts = libraryParts(stage);
   requireShort(parts.length <= MAX_PARTS);
   return parts.map((part) => {
-    require(Object.hasOwn(known, part.type), "tokenizer-unsupported", N_(
-      "The tokenizer has {part}, which the browser does not know. Open this model in the app."
-    ), { part: String(part.type).slice(0, MAX_NAME) });
+    requireKnownPart(Object.hasOwn(known, part.type), part.type);
     const { precompiled_charsmap: _, pattern, ...settings } = part;
     for (const value of [...Object.values(settings), pattern?.String])
       requireShort(typeof value !== "string" || value.length <= MAX_NAME);

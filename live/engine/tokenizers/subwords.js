@@ -29,20 +29,27 @@ function wordPieces(settings, vocabulary) {
   };
 }
 
-/** The tokens with the largest sum of scores (Kudo 2018). */
-function unigrams({ vocab, unk_id, byte_fallback }, vocabulary) {
-  const scores = Float64Array.from(vocab, ([, score]) => score);
-  const longest = vocab.reduce((most, [token]) => Math.max(most, token.length), 0);
-  const penalty = scores.reduce((least, score) => Math.min(least, score), Infinity) - PENALTY;
+/**
+ * The tokens with the largest sum of scores (Kudo 2018). SentencePiece itself has `pieces` in the place of the
+ * vocabulary, and adds in single precision.
+ */
+function unigrams({ vocab, pieces = vocab, unk_id, unk_token, byte_fallback }, vocabulary) {
+  const isItself = pieces !== vocab;
+  const Scores = /** @type {Float64ArrayConstructor} */ (isItself ? Float32Array : Float64Array);
+  const places = isItself ? new Map(pieces.map(([piece], id) => [piece, id])) : vocabulary;
+  const scores = Scores.from(pieces, ([, score]) => score);
+  const longest = pieces.reduce((most, [token]) => Math.max(most, token.length), 0);
+  const [penalty] = Scores.of(scores.reduce((least, score) => Math.min(least, score), Infinity) - PENALTY);
   requireTime(longest);
 
   /** The tokens of the best path, as places of their ends and as ids. */
   function path(text) {
-    const best = new Float64Array(text.length + 1).fill(Number.NEGATIVE_INFINITY);
+    const best = new Scores(text.length + 1).fill(Number.NEGATIVE_INFINITY);
     const starts = new Int32Array(text.length + 1), ids = new Int32Array(text.length + 1);
     const offer = (start, end, id, score) => {
-      if (!(best[start] + score > best[end])) return;
-      best[end] = best[start] + score;
+      const sum = isItself ? Math.fround(best[start] + score) : best[start] + score;
+      if (!(sum > best[end])) return;
+      best[end] = sum;
       starts[end] = start;
       ids[end] = id;
     };
@@ -50,10 +57,10 @@ function unigrams({ vocab, unk_id, byte_fallback }, vocabulary) {
     for (let start = 0, next; start < text.length; start = next) {
       next = start + ((text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1);
       for (let end = start + 1; end <= Math.min(start + longest, text.length); end++) {
-        const id = vocabulary.get(text.slice(start, end));
+        const id = places.get(text.slice(start, end));
         if (id !== undefined) offer(start, end, id, scores[id]);
       }
-      if (!vocabulary.has(text.slice(start, next))) offer(start, next, known(unk_id ?? undefined), penalty);
+      if (!places.has(text.slice(start, next))) offer(start, next, known(unk_id ?? undefined), penalty);
     }
     const found = [];
     for (let end = text.length; end > 0; end = starts[end]) found.push([starts[end], end, ids[end]]);
@@ -68,7 +75,7 @@ function unigrams({ vocab, unk_id, byte_fallback }, vocabulary) {
       else pieces.push({ text: text.slice(start, end), id });
     }
     return pieces.flatMap(({ text: piece, id }) => (
-      vocabulary.get(piece) ?? (byte_fallback ? byteIds(vocabulary, piece) : null) ?? id
+      vocabulary.get(piece) ?? (byte_fallback ? byteIds(vocabulary, piece) : null) ?? vocabulary.get(unk_token) ?? id
     ));
   };
 }

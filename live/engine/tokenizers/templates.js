@@ -1,6 +1,6 @@
 // Templates: where the special tokens of a model stand around one text, and around the two texts of a pair.
 import { N_, require } from "../errors.js";
-import { libraryParts } from "./library_parts.js";
+import { libraryParts, requireKnownPart } from "./library_parts.js";
 
 /** The template of a pair of texts or of one text without special tokens. */
 const TEXT = { part: "A", ids: [], segment: 0 }, SECOND = { part: "B", ids: [], segment: 1 };
@@ -29,9 +29,8 @@ const PROCESSORS = {
 /** The templates of a post-processor. @returns {Templates} */
 export function templatesOf(processor) {
   const parts = libraryParts(processor).filter(({ type }) => type !== "ByteLevel"), [part] = parts;
-  require(parts.length < 2 && (!part || Object.hasOwn(PROCESSORS, part.type)), "tokenizer-unsupported", N_(
-    "The tokenizer has {part}, which the browser does not know. Open this model in the app."
-  ), { part: parts.map(({ type }) => String(type)).join(", ").slice(0, 64) });
+  const isKnown = parts.length < 2 && (!part || Object.hasOwn(PROCESSORS, part.type));
+  requireKnownPart(isKnown, parts.map(({ type }) => String(type)).join(", "));
   const found = part ? PROCESSORS[part.type](part) : PLAIN_TEMPLATES;
   for (const needed of ["A", "AB"]) {
     const pieces = needed === "A" ? found.single : found.pair;

@@ -10,12 +10,12 @@ import { framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
 const MAX_FILE = 40 << 20; // characters
-const DAMAGED_FILE = N_("tokenizer.json is damaged. Copy it again.");
+const DAMAGED_FILE = N_("The tokenizer is damaged. Copy its files again.");
 const END_OF_WORD = "</w>"; // in older byte-pair encodings
 /** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
 const USUAL = {
-  bos: ["<s>"], cls: ["[CLS]"], eos: ["</s>"], sep: ["[SEP]"], pad: ["<pad>", "[PAD]"], mask: ["<mask>", "[MASK]"],
-  unk: ["<unk>", "[UNK]"],
+  bos: ["<s>"], cls: ["[CLS]"], eos: ["</s>", "<|endoftext|>"], sep: ["[SEP]"], pad: ["<pad>", "[PAD]"],
+  mask: ["<mask>", "[MASK]"], unk: ["<unk>", "[UNK]"],
 };
 
 /**
@@ -39,10 +39,10 @@ const READINGS = {
 export class Tokenizer {
   /**
    * @param {any} values The contents of `tokenizer.json`.
-   * @param {Record<string, any> | null} [names] Of special tokens, as the settings have them (`mask_token`); null
-   *   without settings.
+   * @param {Record<string, any>} [names] Of special tokens, as the settings have them (`mask_token`), and the rest.
+   * @param {boolean} [isNamed] Whether the settings name special tokens. Without this they have their usual names.
    */
-  constructor(values, names = null) {
+  constructor(values, names = {}, isNamed = false) {
     const { model } = values, kind = model.type ?? "BPE";
     const [normalizers, preTokenizers] = [
       stepsOf(values.normalizer, NORMALIZERS).map((change) => (texts) => texts.map((text) => change(text))),
@@ -71,12 +71,19 @@ export class Tokenizer {
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
     ));
     for (const { id, content } of written) this.tokens[id] = content;
-    this.cutBefore = cutAtTokens(written.filter(({ normalized }) => !normalized));
+    const cutBefore = cutAtTokens(written.filter(({ normalized }) => !normalized));
+    /** Marian names the language to write at the start of a text, such as >>deu<<. @param {string | number} part */
+    const codeApart = (part) => {
+      const [code] = (typeof part === "string" && /^>>.*?<</su.exec(part)) || [""];
+      const id = this.vocabulary.get(code) ?? this.vocabulary.get(model.unk_token) ?? 0;
+      return code ? [id, String(part).slice(code.length)] : [part];
+    };
+    this.cutBefore = values.hasCodes ? (text) => cutBefore(text).flatMap(codeApart) : cutBefore;
     this.cutAfter = cutAtTokens(written.filter(({ normalized }) => normalized));
     this.decoders = values.decoder ? stepsOf(values.decoder, DECODERS) : [(tokens) => [tokens.join(" ")]];
     this.templates = templatesOf(values.post_processor);
     this.skipped = new Set(added.filter((token) => token.special).map(({ content }) => content));
-    this.specials = this.findSpecials(names, added, model);
+    this.specials = this.findSpecials(names, isNamed, added, model);
     this.reading = READINGS[this.mostFrequentMark()];
   }
 
@@ -86,11 +93,11 @@ export class Tokenizer {
   }
 
   /** @returns {SpecialIds} */
-  findSpecials(names, added, { unk_token }) {
+  findSpecials(names, isNamed, added, { unk_token }) {
     const own = new Map(added.map(({ content, id }) => [content, id]));
     const idOf = (token) => own.get(token) ?? this.vocabulary.get(token) ?? null;
     const named = (name) => {
-      const value = names?.[`${name}_token`], usual = names ? [] : USUAL[name].filter((one) => this.skipped.has(one));
+      const value = names[`${name}_token`], usual = isNamed ? [] : USUAL[name].filter((one) => this.skipped.has(one));
       return idOf(value?.content ?? value ?? usual[0]);
     };
     const [before, after] = framesOf(this.templates.single), [first, separator, last] = framesOf(this.templates.pair);
@@ -99,9 +106,9 @@ export class Tokenizer {
     const marks = [...Object.values(has), ...added.filter(({ special }) => special).map(({ id }) => id)];
     return {
       start: has.bos ?? has.cls, end: has.eos ?? has.sep, padding: has.pad, mask: has.mask,
-      unknown: has.unk ?? (names ? null : idOf(unk_token)), before, after,
+      unknown: has.unk ?? (isNamed ? null : idOf(unk_token)), before, after,
       separator: `${first}|${last}` === `${before}|${after}` ? separator : [],
-      segment: names?.model_input_names?.includes("token_type_ids") === false ? 0 : segment,
+      segment: names.model_input_names?.includes("token_type_ids") === false ? 0 : segment,
       marks: new Set(marks.filter((id) => id !== null)),
     };
   }
@@ -179,7 +186,7 @@ function json(texts, name) {
 }
 
 /**
- * The tokenizer of a folder: of `tokenizer.json`, or of `vocab.txt` or `vocab.json` and `merges.txt`.
+ * The tokenizer of a folder: of `tokenizer.json`, or of the files of older folders.
  * @param {Record<string, string>} texts Name of a file → its text; other files are left out.
  * @returns {Tokenizer}
  */
@@ -187,17 +194,19 @@ export function readTokenizer(texts) {
   try {
     for (const text of Object.values(texts)) require(text.length <= MAX_FILE, "tokenizer-damaged", DAMAGED_FILE);
     const settings = json(texts, "tokenizer_config.json"), map = json(texts, "special_tokens_map.json");
-    const names = settings || map ? { ...map, ...settings } : null;
-    const values = json(texts, "tokenizer.json") ?? withoutTokenizerJson(texts, names ?? {});
+    const names = { ...map, ...settings };
+    const isNamed = map !== null || Object.keys(USUAL).some((name) => Object.hasOwn(names, `${name}_token`));
+    const values = json(texts, "tokenizer.json") ?? withoutTokenizerJson(texts, names);
     require(values, "tokenizer-missing", N_(
-      "The folder has no tokenizer that the browser knows: tokenizer.json, vocab.txt, or vocab.json and merges.txt."
+      "The folder has no tokenizer that the browser knows: tokenizer.json, vocab.txt, vocab.json with merges.txt or "
+      + "source.spm, spiece.model or tokenizer.model."
     ));
     const known = new Set((values.added_tokens ?? []).map(({ content }) => content));
     const more = Object.entries({ ...settings?.added_tokens_decoder }).map(
       ([id, token]) => ({ ...token, id: Number(id) })
     );
     const added_tokens = [...(values.added_tokens ?? []), ...more.filter(({ content }) => !known.has(content))];
-    return new Tokenizer({ ...values, added_tokens }, names);
+    return new Tokenizer({ ...values, added_tokens }, names, isNamed);
   } catch (error) {
     if (error instanceof EngineError) throw error;
     throw new EngineError("tokenizer-damaged", DAMAGED_FILE);

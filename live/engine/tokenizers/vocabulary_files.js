@@ -1,10 +1,11 @@
 // Older folders have no tokenizer.json. What it would contain follows from the files of the vocabulary.
 import { parseJson } from "../json.js";
-
-const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
+import { FLAGS } from "./added_tokens.js";
+import { ofSentencePiece } from "./sentence_piece.js";
 
 /**
- * The contents of tokenizer.json for BERT's `vocab.txt`, or for the `vocab.json` and `merges.txt` of GPT-2 and RoBERTa.
+ * The contents of tokenizer.json for BERT's `vocab.txt`, for the `vocab.json` and `merges.txt` of GPT-2 and RoBERTa, or
+ * for files of SentencePiece.
  * @param {Record<string, string>} texts Name of a file → its text. @param {Record<string, any>} settings
  * @returns {any} null without these files
  */
@@ -29,7 +30,8 @@ export function withoutTokenizerJson(texts, settings) {
       decoder: { type: "WordPiece", prefix: "##", cleanup: true },
     };
   }
-  if (!(Object.hasOwn(texts, "vocab.json") && Object.hasOwn(texts, "merges.txt"))) return null;
+  const isGpt = Object.hasOwn(texts, "vocab.json") && Object.hasOwn(texts, "merges.txt");
+  if (!isGpt) return ofSentencePiece(texts, settings);
   const vocab = new Map(Object.entries(parseJson(texts["vocab.json"])));
   const lines = texts["merges.txt"].replace(/\r?\n$/, "").split(/\r?\n/);
   const merges = lines.filter((line) => !line.startsWith("#version"));
