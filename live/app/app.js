@@ -237,9 +237,10 @@ export class App {
     try {
       await this.useWords();
       await this.ifCurrent(this.followLesson());
-      if (this.closed && this.own) {
+      if (this.closed && !this.isReport) {
+        const own = await this.ifCurrent(this.ownModel());
         this.drawFrame();
-        draw(this.place(), this.own.closedSection(this.closed));
+        draw(this.place(), own.closedSection(this.closed));
         this.finish();
         return;
       }
