@@ -146,7 +146,8 @@ def launch(profile: Path) -> Iterator[Firefox]:
     (profile / "user.js").write_text("\n".join(lines))
     program = next(filter(None, map(shutil.which, FIREFOX)), FIREFOX[0])
     command = [program, "--headless", "--no-remote", "--remote-debugging-port=0", "--profile", str(profile)]
-    with (profile / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+    home = os.environ | {"HOME": str(profile)}  # root may not run Firefox in the home of another user
+    with (profile / "log").open("w") as log, subprocess.Popen(command, env=home, stdout=log, stderr=log) as process:
         try:
             with connect(address_of(profile, process), max_size=None) as socket:
                 browser = Firefox(socket=socket)
@@ -187,4 +188,4 @@ def tab(firefox: Firefox) -> Iterator[Tab]:
     yield tab
     tab.send("browsingContext.close")
     problems, firefox.problems = firefox.problems, []
-    assert problems == []
+    assert not problems, problems

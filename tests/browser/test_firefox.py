@@ -32,7 +32,7 @@ SAYS = f"""(weights) => {{
     return weights.every((row, query) => row.every((weight, key) => {{
         const cell = home?.querySelector(`[data-cell="${{query}},${{key}}"]`);
         cell?.dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true }}));
-        return cell && Math.abs(/[0-9.]+$/.exec(home.querySelector('.says').textContent)[0] - weight) <= 1e-5;
+        return cell && Math.abs(/[0-9.]+$/.exec(home.querySelector('.says').textContent)?.[0] - weight) <= 1e-5;
     }}));
 }}"""
 DRAWN_HERE = f"() => ({FIND})('.page svg.map')"
