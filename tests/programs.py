@@ -1,6 +1,6 @@
 """Install the programs that tests use and pip does not have, where they are missing; `run.py test` calls it.
 
-python -m tests.programs     # all of them as root on Debian, elsewhere a browser from Playwright
+python -m tests.programs     # all of them as root on Debian, elsewhere Chromium from Playwright
 """
 
 import functools
@@ -10,9 +10,11 @@ import subprocess
 import sys
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FIREFOX = ("firefox-esr", "firefox")
 # One of these names, or else these packages of Debian.
 PROGRAMS = (
     (BROWSERS, ("chromium-headless-shell", "fonts-noto-cjk")),
+    (FIREFOX, ("firefox-esr",)),
     (("nginx",), ("nginx-light",)),
     (("g++",), ("g++",)),
 )
@@ -28,9 +30,11 @@ def main() -> None:
         for command in (["update"], ["install", "-y", "--no-install-recommends", *missing]):
             variables = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
             subprocess.run(["apt-get", "-qq", *command], env=variables, stdout=subprocess.DEVNULL, check=False)
-    browser = [sys.executable, "-m", "playwright", "install", "chromium"]
-    if not any(map(shutil.which, BROWSERS)) and subprocess.run(browser, check=False).returncode:
-        say("No browser could be installed. The tests that need one are left out; where CI=true they fail.")
+    chromium = [sys.executable, "-m", "playwright", "install", "chromium"]
+    lacks_chromium = not any(map(shutil.which, BROWSERS)) and subprocess.run(chromium, check=False).returncode
+    for browser, is_missing in (("Chromium", lacks_chromium), ("Firefox", not any(map(shutil.which, FIREFOX)))):
+        if is_missing:
+            say(f"{browser} could not be installed. The tests that need it are left out; where CI=true they fail.")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ __all__ = [
 Aggregate = Literal["mean", "max", "rollout"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 AGGREGATE_NAMES = {"mean": N_("mean"), "max": N_("max"), "rollout": N_("rollout")}
-WIDTHS = {"kind": 3.2, "view": 3.9, "head": 2.4, "query": 2.4, "slider": 1.6, "button": 1.9}
+WIDTHS = {"kind": 3.3, "view": 3.9, "head": 2.3, "query": 2.4, "slider": 1.6, "button": 1.9}
 MAX_WEIGHTS = 20  # in the list of large weights
 Number = TypeVar("Number", bound=np.generic)
 STARTS = ("window_row", "window_column")  # choices: the first query and the first key, counted from 1
