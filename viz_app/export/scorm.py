@@ -106,8 +106,8 @@ def manifest(name: str, title: str, files: Sequence[str]) -> bytes:
     item = ElementTree.SubElement(organization, "item", identifier=name, identifierref="page", isvisible="true")
     ElementTree.SubElement(item, "title").text = title
     resources = ElementTree.SubElement(root, "resources")
-    kind = {"type": "webcontent", "adlcp:scormtype": "sco", "href": "index.html"}
-    resource = ElementTree.SubElement(resources, "resource", identifier="page", **kind)
+    kind = {"identifier": "page", "type": "webcontent", "adlcp:scormtype": "sco", "href": "index.html"}
+    resource = ElementTree.SubElement(resources, "resource", kind)
     for path in sorted(files):
         ElementTree.SubElement(resource, "file", href=quote(path))
     ElementTree.indent(root)
