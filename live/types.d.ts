@@ -3,6 +3,9 @@
 
 type App = import("./app/app.js").App;
 
+/** What keeps the answers in a package for a learning platform; see app/scorm.js. */
+declare var platform: Pick<Storage, "getItem" | "setItem" | "removeItem"> | undefined;
+
 /** An element as it should be. */
 interface Described {
   tag: string;

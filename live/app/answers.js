@@ -33,7 +33,7 @@ export async function filesOf({ name, files, held = [], own }, { report, signal 
 
 /** The engine of the page. Where the script of the page is a file, a worker can run it too. @returns {Engine} */
 export function startAnswers() {
-  return startEngine(/** @type {HTMLScriptElement | null} */ (document.querySelector("script[src]"))?.src);
+  return startEngine(/** @type {HTMLScriptElement | null} */ (document.querySelector("script[src^=app]"))?.src);
 }
 
 /** Answer the page from its worker. @param {any} scope Of the worker. */

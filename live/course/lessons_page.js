@@ -17,13 +17,16 @@ export function drawList(root, course) {
     ...(course.finished ? [summary(course, course.finished)] : []),
     el("p", { class: "caption" },
       say("Each lesson opens the pages of Headlight and asks you before it shows a picture. " +
-        "Your own run of the model gives the answer. Your answers stay in this browser.")),
+        "Your own run of the model gives the answer.")
+        + (course.language === "zh" ? "" : " ")
+        + (globalThis.platform ? say("Your learning platform keeps your answers.")
+          : say("Your answers stay in this browser."))),
     el("ol", { class: "lessons" }, course.lessons.filter(({ number }) => number).map((lesson) => row(course, lesson))),
     el("div", { class: "row" }, [
       ...(tour ? [button(say("Take the tour"), () => course.begin(linkOf(tour, tour.steps[0])))] : []),
       ...(Object.keys(course.progress).length ? [el("details", { class: "forget" }, [
         el("summary", {}, say("Forget my progress")),
-        el("p", {}, say("Your answers are only in this browser. Remove them? This cannot be undone.")),
+        el("p", {}, say("Remove your answers? This cannot be undone.")),
         button(say("Remove my answers"), () => course.forget()),
       ])] : []),
     ]),

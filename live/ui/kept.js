@@ -3,8 +3,12 @@
 export const PROGRESS = "headlight-lessons";
 const MOST = 60_000; // characters
 
-/** Where something is kept: what this tab keeps, or what all tabs share. @param {string} name */
-const place = (name) => (name.endsWith("-before") ? sessionStorage : localStorage);
+/**
+ * Where something is kept: what this tab keeps, or what all tabs share. In a package for a learning platform, the
+ * platform keeps the second (`live/app/scorm.js`).
+ * @param {string} name
+ */
+const place = (name) => (name.endsWith("-before") ? sessionStorage : globalThis.platform ?? localStorage);
 
 /** What is kept under a name; "" where the browser keeps nothing. @param {string} name */
 export function readKept(name) {

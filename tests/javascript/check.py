@@ -19,7 +19,7 @@ STAMP = MODULES / "headlight-pins"  # the pins of what is installed
 def install() -> None:
     """Install what package.json pins, unless it is installed already.
 
-    No lock file is needed: both tools depend only on their own binaries, of exactly the same version.
+    No lock file is needed: the tools depend only on their own binaries, of exactly the same version, or on nothing.
     """
     pins = (HERE / "package.json").read_text(encoding="utf-8")
     if STAMP.is_file() and STAMP.read_text(encoding="utf-8") == pins:

@@ -9,15 +9,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
-from headlight import publish as command
 from headlight.command import main
+from headlight.site_folder import write_folder
+from model.config.section import ConfigError
 from model.files import CheckpointError
 from tests.conftest import BUNDLED, ROOT
 from tests.foreign_folders import make_folder
 from tests.javascript.check import program
 from viz_app.content.shared import FAMILIES
 from viz_app.export import site as site_module
+from viz_app.export.git_host import git_host_files
 from viz_app.export.live_page import numbered
 from viz_app.export.site import CLASSES, MARK, MAX_MB
 
@@ -228,6 +231,73 @@ def test_another_folder_is_never_replaced_and_our_own_is(
     assert (out / "words.txt").read_text() == "added later"
 
 
+def test_a_repository_keeps_its_history_and_what_its_owner_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site"
+    (out / ".git" / "objects").mkdir(parents=True)
+    (out / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    assert main(["publish", NAME, "--out", str(out), "--pages"]) == 0  # a repository without files
+    workflow, own = out / ".github" / "workflows" / "pages.yml", out / "course" / "notes.txt"
+    workflow.write_text("changed by its owner")
+    own.parent.mkdir(exist_ok=True)
+    for file in (own, out / "README.md"):
+        file.write_text("mine")
+    (out / ".nojekyll").unlink()
+    assert main(["publish", "everyday-en-de", "--out", str(out), "--pages"]) == 0
+    assert (out / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
+    assert (out / ".git" / "objects").is_dir()
+    assert workflow.read_text() == "changed by its owner"
+    assert own.read_text() == (out / "README.md").read_text() == "mine"
+    assert (out / ".nojekyll").is_file()
+    assert [path.name for path in (out / "checkpoints").iterdir()] == ["everyday-en-de"]
+    assert main(["publish", NAME, "--out", str(out)]) == 0
+    assert workflow.is_file()
+    (out / "index.html").unlink()
+    (out / MARK).unlink()
+    assert main(["publish", NAME, "--out", str(out)]) == 1  # now a repository of something else
+    assert "did not write" in capsys.readouterr().err
+    assert (out / "README.md").read_text() == "mine"
+
+
+def test_a_file_of_a_repository_owner_is_never_replaced_by_one_of_the_site(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    write_folder(out, {MARK: b'{"files": []}'}, mark=MARK)
+    (out / ".git").write_text("gitdir: elsewhere")  # of a worktree
+    (out / "cards").write_text("mine")
+    for path in ("cards", "cards/a.json"):
+        with pytest.raises(ConfigError, match="such as cards"):
+            write_folder(out, {path: b"", MARK: b'{"files": []}'}, mark=MARK)
+    assert (out / "cards").read_text() == "mine"
+    assert (out / ".git").read_text() == "gitdir: elsewhere"
+
+
+def test_pages_has_what_a_git_host_needs_and_no_more_rights(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    for _ in range(2):  # without Git, the files are known too
+        assert main(["publish", NAME, "--out", str(out), "--pages"]) == 0
+    workflow = yaml.safe_load((out / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read", "pages": "write", "id-token": "write"}
+    used = [step["uses"] for step in workflow["jobs"]["pages"]["steps"]]
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one) for one in used)
+    job = yaml.safe_load((out / ".gitlab-ci.yml").read_text(encoding="utf-8"))["pages"]
+    assert job["artifacts"]["paths"] == ["public"]
+    subprocess.run(["sh", "-e"], input="\n".join(job["script"]), cwd=out, text=True, check=True)
+    listed = json.loads((out / MARK).read_text(encoding="utf-8"))["files"]
+    assert all((out / "public" / path).read_bytes() == (out / path).read_bytes() for path in listed)
+    assert not (out / "public" / ".github").exists()
+
+
+def test_git_does_not_change_the_files_of_a_site(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    write_folder(out, {**git_host_files(), "vocab.txt": b"a\r\nb\r\n", MARK: b"{}"}, mark=MARK)
+    git = ["git", "-C", str(out), "-c", "core.autocrlf=input", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Publish"]):
+        subprocess.run([*git, *arguments], check=True)
+    kept = subprocess.run([*git, "show", "HEAD:vocab.txt"], capture_output=True, check=True).stdout
+    assert kept == b"a\r\nb\r\n"
+
+
 def test_another_page_is_never_replaced_and_our_own_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "index.html"
     out.write_text("<!doctype html><title>My home page</title>")
@@ -244,11 +314,11 @@ def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "site"
-    command.write_folder(out, {"a/index.html": b"old", MARK: b'{"files": ["a/index.html"]}'}, mark=MARK)
+    write_folder(out, {"a/index.html": b"old", MARK: b'{"files": ["a/index.html"]}'}, mark=MARK)
     usual = getattr(Path, method)
 
     def full(self: Path, argument: object) -> object:
-        if method == "write_bytes" or self.name == "new":
+        if method == "write_bytes" or self.parent.name == "new":
             raise OSError(28, "No space left on device")
         return usual(self, argument)
 

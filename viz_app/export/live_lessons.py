@@ -43,18 +43,19 @@ def is_live(step: Step, checkpoints: Collection[str]) -> bool:
     )
 
 
-def offered(checkpoints: Collection[str]) -> list[tuple[Lesson, tuple[Step, ...]]]:
-    """All lessons with the steps that a site has; the tour is the last. None if the site has no step of the lessons."""
-    found = [(lesson, live_steps(lesson, checkpoints)) for lesson in LESSONS]
-    tour = live_steps(TOUR, checkpoints)
+def offered(checkpoints: Collection[str], only: str) -> list[tuple[Lesson, tuple[Step, ...]]]:
+    """The lessons with the steps that a site has; the tour is the last. None if the site has no step of the lessons."""
+    found = [(lesson, live_steps(lesson, checkpoints)) for lesson in LESSONS if only in ("", lesson.name)]
+    tour = () if only else live_steps(TOUR, checkpoints)
     return [*found, *([(TOUR, tour)] if tour else [])] if any(steps for _, steps in found) else []
 
 
-def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
+def live_lessons(checkpoints: Collection[str], only: str = "") -> list[dict[str, object]]:
     """The lessons of a site in their order, without texts.
 
     Args:
         checkpoints: The names of the checkpoints of the site.
+        only: The name of the one lesson that the site has; "" for all and the tour.
     """
     return [
         {
@@ -64,7 +65,7 @@ def live_lessons(checkpoints: Collection[str]) -> list[dict[str, object]]:
             "only_in_app": len(lesson.steps) - len(steps),
             "steps": [described(step) for step in steps],
         }
-        for lesson, steps in offered(checkpoints)
+        for lesson, steps in offered(checkpoints, only)
     ]
 
 
@@ -75,15 +76,17 @@ def described(step: Step) -> dict[str, object]:
     return {**step.to_dict(), "choices": choices, "answer": {"form": form, **step.answer.to_dict()}}
 
 
-def live_texts(checkpoints: Collection[str], language: str) -> dict[str, object]:
+def live_texts(checkpoints: Collection[str], language: str, only: str = "") -> dict[str, object]:
     """The texts of these lessons: lesson → its texts, as HTML in which `{name}` stands for a value.
 
     Args:
         checkpoints: The names of the checkpoints of the site.
         language: A language of the interface.
+        only: As in `live_lessons`.
     """
     return {
-        lesson.name: lesson_as_html(lesson_text(lesson.name, language), steps) for lesson, steps in offered(checkpoints)
+        lesson.name: lesson_as_html(lesson_text(lesson.name, language), steps)
+        for lesson, steps in offered(checkpoints, only)
     }
 
 

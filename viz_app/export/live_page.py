@@ -47,6 +47,8 @@ __all__ = [
     "script_of",
     "site_policy",
     "style",
+    "texts_of",
+    "words_of",
 ]
 
 # What takes the place of a module: the page around the components is another one than that of the app.

@@ -38,7 +38,7 @@ from viz_app.export.live_page import (
     style,
 )
 
-__all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
+__all__ = ["GENERATOR", "MARK", "OFFLINE", "Published", "hashed", "published", "site_file", "site_files"]
 
 GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
 DESCRIPTION = (
@@ -175,14 +175,18 @@ def require_computed(name: str, config: ForeignConfig) -> None:
         )
 
 
-def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
+def site_files(checkpoints: Sequence[Published], *, lesson: str = "") -> dict[str, bytes]:
     """All files of a site: path → contents. The page works below any address of a web server.
 
     The name of each file contains its hash, except for the page, the service worker and the list of files. So an open
     page of an older version never gets a file of this one.
+
+    Args:
+        checkpoints: What the site has.
+        lesson: The name of its one lesson; "" for all.
     """
     names = [one.name for one in checkpoints]
-    lessons = live_lessons(names)
+    lessons = live_lessons(names, lesson)
     code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons))
     files: dict[str, bytes] = {}
 
@@ -209,7 +213,7 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         },
     }
     if lessons:
-        texts = {language: compact(live_texts(names, language)) for language in code.words}
+        texts = {language: compact(live_texts(names, language, lesson)) for language in code.words}
         site["course"] = {
             "style": add("course/style.css", lesson_style()),
             "lessons": add("course/lessons.json", compact(lessons)),
