@@ -23,7 +23,9 @@ __all__ = ["publish", "write_folder"]
 
 def run(args: argparse.Namespace) -> None:
     from viz_app.export import site  # only this command needs the pages and the app's pictures
+    from viz_app.export.hub import hub_hosts
 
+    hub = () if args.hub is None else hub_hosts(args.hub)
     folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
     checkpoints = [with_pairs(site.published(folder)) for folder in folders]
     names = [one.name for one in checkpoints]
@@ -31,12 +33,12 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigError("Two checkpoints have the name {name}. Rename one of their folders.", name=repeated)
     out = Path(args.out)
     if out.suffix == ".html":
-        page = site.site_file(checkpoints)
+        page = site.site_file(checkpoints, hub=hub)
         require_own_file(out, site.GENERATOR)
         replace_file(out, page)
         print(f"{out} has {len(page) / 1e6:.1f} MB. It opens in any browser, also from a disk.")
     else:
-        files = site.site_files(checkpoints)
+        files = site.site_files(checkpoints, hub=hub)
         write_folder(out, files, mark=site.MARK)
         size = sum(map(len, files.values())) / 1e6
         print(f"{out} has {size:.1f} MB. Copy it to any web server, or run: python -m http.server -d {out}")
@@ -54,6 +56,12 @@ publish = Command(
     options={
         "checkpoints": {"nargs": "+", "metavar": "CHECKPOINT", "help": "names or folders of models"},
         "--out": {"required": True, "help": "the folder, or one file with the ending .html"},
+        "--hub": {
+            "nargs": "*",
+            "metavar": "URL",
+            "help": "let visitors open models by their names from the Hugging Face Hub, or from a mirror at URL; more "
+            "URLs are the hosts to which the mirror redirects",
+        },
     },
     run=run,
 )

@@ -4,7 +4,7 @@ import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../
 import { N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
-import { OwnModel, taskSentence } from "../pages/own_model.js";
+import { megabytes, OwnModel, taskSentence } from "../pages/own_model.js";
 import { namesOfPage, PAGES } from "../pages/pages.js";
 import { announce, draw, el, find } from "../ui/dom.js";
 import { tooltips } from "../ui/page_events.js";
@@ -34,7 +34,7 @@ class OutOfDate extends Error {}
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
-   *   foreign?: string, report?: Report }} site
+   *   foreign?: string, hub?: string, report?: Report }} site `hub`: the address of a host that has models.
    */
   constructor(site) {
     this.site = site;
@@ -60,6 +60,7 @@ export class App {
     /** @type {Course | null} From the first lesson on. */
     this.course = null;
     this.redraw = () => { void this.show(); };
+    this.next = ""; // the page of the link, once its model is open
     this.since = 0; // when the latest drawing began
     this.session.onStep = (step) => this.drawStep(step);
     this.own = this.isReport ? null : new OwnModel(this);
@@ -74,9 +75,9 @@ export class App {
 
   /** Read the link, and draw its page. */
   follow() {
-    const { report } = this.site, { page, choices, unknown } = readLink(location.hash || (report?.link ?? ""), this);
-    this.choices = { ...choices, ...report?.chosen };
-    [this.unknown, this.draft] = [report ? null : unknown, null];
+    const { report } = this.site, link = readLink(location.hash || (report?.link ?? ""), this), { page } = link;
+    this.choices = { ...link.choices, ...report?.chosen };
+    [this.next, this.unknown, this.draft] = [link.next, report ? null : link.unknown, null];
     this.session.stopMeasuring();
     if (page !== this.page) this.leave(page);
     void this.show();
@@ -162,7 +163,8 @@ export class App {
     const [now, next] = [this.listed, this.listedAs(checkpoint)];
     const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
     const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
-    this.change({ checkpoint, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
+    const hub = next.own?.hub ?? "";
+    this.change({ checkpoint, hub, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
   }
 
   /**
@@ -281,7 +283,7 @@ export class App {
   leaveOwn(listed, error) {
     this.site.checkpoints = this.site.checkpoints.filter((one) => one !== listed);
     if (error) this.own?.refuse(error);
-    const choices = { checkpoint: this.site.checkpoints[0].name, text: "", second: "" };
+    const choices = { checkpoint: this.site.checkpoints[0].name, hub: "", text: "", second: "" };
     this.change(choices, { page: "checkpoints", how: "replaceState" });
   }
 
@@ -296,6 +298,7 @@ export class App {
       el("progress", {
         "aria-label": say("Opening the checkpoint"), ...(total && { max: total, value: Math.min(bytes, total) }),
       }),
+      el("p", {}, total ? megabytes(bytes, total) : ""),
       ...(this.listed.own ? [button(say("Cancel"), () => this.leaveOwn(this.listed))] : []),
     ])]);
   }
@@ -542,7 +545,7 @@ function aboutOf(app) {
       )),
     ])]),
     el("p", { class: "quiet about" }, app.site.report?.made ?? say(
-      "The model runs in this browser. What you type stays on this device."
+      "The model runs in this browser. Your texts stay on this device."
     )),
   ];
 }

@@ -8,12 +8,16 @@ import { SHARED } from "./shared.js";
 const KINDS_OF_PAGES = ["kind", "mask_kind", "steps_kind"];
 
 /**
- * Read a link. A checkpoint, a language and lessons that the site does not have are unknown.
+ * Read a link. A checkpoint, a language and lessons that the site does not have are unknown. A model of a hub waits on
+ * the page Models until the visitor opens it, and then on the page `next`.
  * @param {string} hash @param {App} app
  */
-export function readLink(hash, { site: { checkpoints, course, words }, pages }) {
-  const { page, choices, unknown } = readAddress(hash, pages);
+export function readLink(hash, { site: { checkpoints, course, words, hub }, pages }) {
+  const { page: next, choices, unknown } = readAddress(hash, pages);
+  const opened = checkpoints.find(({ own }) => own?.hub && own.hub === choices.hub), isOfHub = hub && choices.hub;
+  if (isOfHub) choices.checkpoint = opened?.name ?? "";
   const has = {
+    hub: () => hub,
     checkpoint: (name) => checkpoints.some((one) => one.name === name), lang: (code) => Object.hasOwn(words, code),
     lesson: () => course,
   };
@@ -22,7 +26,7 @@ export function readLink(hash, { site: { checkpoints, course, words }, pages }) 
       unknown.push(`${name}=${choices[name]}`);
       delete choices[name];
     }
-  return { page, choices, unknown };
+  return { page: isOfHub && !opened ? "checkpoints" : next, next, choices, unknown };
 }
 
 /** A sentence about what the link asks for in vain; "" where it has everything. @param {App} app */

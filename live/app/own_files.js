@@ -4,14 +4,15 @@ import { N_, require, shown } from "../engine/errors.js";
 import { requireSize } from "../engine/safetensors.js";
 import { membersOf } from "./zip.js";
 
-const MEBI = 2 ** 20, MAX_FILES = 10_000, DEPTH = 4; // of a folder
+const MEBI = 2 ** 20, DEPTH = 4; // of a folder
+export const MAX_FILES = 10_000;
 /** The texts that something reads, and the most MB of each: the limits of model/safety/json_files.py. */
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
-  "README.md": 1, "adapter_config.json": 1,
+  "README.md": 1,
 }));
-const WEIGHTS = ".safetensors";
+const WEIGHTS = ".safetensors", WHOLE = "model.safetensors";
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
 const OTHERS = [
   ["adapter_config.json", N_("{name} holds a LoRA adapter, which only changes another model. Merge them first.")],
@@ -27,6 +28,9 @@ const OTHERS = [
 const isHidden = (path) => path.split("/").some((part) => part.startsWith(".") || part.startsWith("__MACOSX"));
 const lastOf = (path) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path) => path.slice(0, path.lastIndexOf("/") + 1);
+
+/** How many bytes of a text are read at most; 0 for a file that is no text. @param {string} path */
+export const mostBytes = (path) => (TEXTS.get(lastOf(path)) ?? 0) * MEBI;
 
 /** A file of the visitor. @param {File} file @param {string} [path] @returns {OwnFile} */
 const ownFile = (file, path = file.webkitRelativePath || file.name) => (
@@ -73,15 +77,17 @@ export async function ownFilesOf(given, watching = {}) {
   const files = (isArchive ? await membersOf(await first.read()) : given).filter(({ path }) => !isHidden(path));
   const title = (isArchive ? lastOf(first.path).replace(/\.zip$/i, "") : given[0]?.path.split("/")[0]) || "model";
   const folder = folderWith(files, title), inside = files.filter(({ path }) => folderOf(path) === folder);
-  const names = inside.map(({ path }) => lastOf(path)), weights = inside.filter(({ path }) => path.endsWith(WEIGHTS));
+  const names = inside.map(({ path }) => lastOf(path)), isWhole = names.includes(WHOLE);
+  const isWeights = (name) => (isWhole ? name === WHOLE : name.endsWith(WEIGHTS)); // an adapter may stand beside it
+  const weights = inside.filter(({ path }) => isWeights(lastOf(path)));
   require(weights.length, "no-weights", ...noWeights(names, title));
   requireSize(weights.reduce((sum, { size }) => sum + size, 0));
   const texts = inside.filter(({ path }) => TEXTS.has(lastOf(path)));
   for (const { path, size } of texts) {
-    const file = lastOf(path), most = TEXTS.get(file) ?? 0;
+    const most = mostBytes(path);
     require(
-      size <= most * MEBI, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
-      { file, size: Math.ceil(size / MEBI), most },
+      size <= most, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
+      { file: lastOf(path), size: Math.ceil(size / MEBI), most: most / MEBI },
     );
   }
   const total = weights.reduce((sum, { size }) => sum + size, 0);
@@ -96,7 +102,7 @@ export async function ownFilesOf(given, watching = {}) {
   };
   const read = await contents(texts, (blob) => blob.text());
   done = 0;
-  const isUsed = (name) => TEXTS.has(name) || name.endsWith(WEIGHTS);
+  const isUsed = (name) => TEXTS.has(name) || isWeights(name);
   return {
     name: folder.split("/").at(-2) || (title === names[0] ? "model" : title), texts: read,
     weights: await contents(weights, (blob) => blob, (bytes) => watching.report?.({ bytes: done + bytes, total })),

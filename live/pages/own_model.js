@@ -1,4 +1,5 @@
 // Open your own model: what a visitor drops or chooses is described before its weights are read.
+import { hubFiles, nameIn } from "../app/hub.js";
 import { chosenFiles, droppedFiles, ownFilesOf } from "../app/own_files.js";
 import { button, heading, note } from "../controls/controls.js";
 import { shown } from "../engine/errors.js";
@@ -34,6 +35,8 @@ export class OwnModel {
     this.progress = { bytes: 0, total: 0 };
     /** @type {AbortController | null} While files are looked at. */
     this.looking = null;
+    this.hub = ""; // the name of the model of the hub that was asked for
+    this.typed = "";
   }
 
   /** Let visitors drop files anywhere on the page. */
@@ -52,23 +55,29 @@ export class OwnModel {
     };
   }
 
+  /** Find out what files are. @param {OwnFile[] | Promise<OwnFile[]>} given */
+  look(given) {
+    const looked = this.examine(() => given);
+    this.app.redraw();
+    return looked;
+  }
+
   /**
-   * Find out what files are.
-   * @param {OwnFile[] | Promise<OwnFile[]>} given
+   * @param {(signal: AbortSignal) => OwnFile[] | Promise<OwnFile[]>} give The files.
+   * @param {string} [hub] The name of their model on the hub.
    */
-  async look(given) {
+  async examine(give, hub = "") {
     this.looking?.abort();
     const looking = new AbortController(), { signal } = looking;
     Object.assign(this, { looking, found: null, refused: "", progress: { bytes: 0, total: 0 } });
-    this.app.redraw();
     try {
-      const files = await ownFilesOf(await given, { signal, report: (progress) => {
+      const files = await ownFilesOf(await give(signal), { signal, report: (progress) => {
         this.progress = progress;
         this.app.redraw();
       } });
-      const found = await this.app.session.described(files, PATIENCE);
+      const found = await this.app.session.described(files, PATIENCE, signal);
       if (this.looking !== looking) return;
-      this.found = { files, found };
+      this.found = { files: { ...files, hub }, found };
       announce(`${files.name}. ${taskSentence(found.task)}`);
     } catch (error) {
       if (this.looking !== looking || signal.aborted) return;
@@ -88,8 +97,33 @@ export class OwnModel {
 
   cancel() {
     this.looking?.abort();
-    Object.assign(this, { looking: null, found: null, refused: "" });
-    this.app.redraw();
+    Object.assign(this, { looking: null, found: null, refused: "", hub: "" });
+    this.app.change({ hub: "" });
+  }
+
+  /** Look at the model of the hub that the link names, once. The weights are read when the visitor opens it. */
+  follow() {
+    const { site: { hub, checkpoints }, choices: { hub: name = "" } } = this.app;
+    if (!hub || name === this.hub) return;
+    if (!name) this.looking?.abort();
+    if (!name) Object.assign(this, { looking: null, found: null });
+    Object.assign(this, { hub: name, typed: name });
+    if (name && checkpoints.every(({ own }) => own?.hub !== name))
+      void this.examine((signal) => hubFiles(hub, name, signal), name);
+  }
+
+  /** Ask the hub for the model whose name was typed. It gets no text of the model before. @param {string} hub */
+  ask(hub) {
+    try {
+      const name = nameIn(hub, this.typed);
+      const opened = this.app.site.checkpoints.find(({ own }) => own?.hub === name);
+      if (opened) return this.app.choose(opened.name, "translate");
+      this.hub = "";
+      this.app.change({ hub: name, text: "", second: "", layer: "", head: "", intervention: "" });
+    } catch (error) {
+      this.refuse(error);
+      this.app.redraw();
+    }
   }
 
   /** Open the model that was found. It is then one of the checkpoints of the page, until the next one is opened. */
@@ -106,11 +140,15 @@ export class OwnModel {
       heads: "", order: "", reordered: "", batch: examples.slice(0, 2), card: null,
     });
     this.found = null;
-    app.choose(name, "translate");
+    if (!files.hub) return app.choose(name, "translate");
+    const page = app.next !== "checkpoints" && app.fits(app.next, app.listedAs(name)) ? app.next : "translate";
+    app.change({ ...app.choices, checkpoint: name, hub: files.hub }, { page });
   }
 
   /** @returns {Described[]} */
   section() {
+    const { hub } = this.app.site;
+    this.follow();
     return [
       heading(say("Open your own model"), say(
         "Drop a folder, a .zip or files on this page, or choose them. They stay on this device: nothing is sent."
@@ -123,8 +161,40 @@ export class OwnModel {
         "A model is config.json, model.safetensors or its parts with their index, and tokenizer.json with the settings "
         + "beside it."
       )),
+      ...(hub ? this.hubField(hub) : []),
       el("div", { class: "found" }, this.state()),
     ];
+  }
+
+  /** The field for the name of a model. @param {string} hub @returns {Described[]} */
+  hubField(hub) {
+    const { host } = new URL(hub);
+    return [
+      el("div", { class: "row" }, [
+        el("label", { class: "control" }, [
+          el("span", { class: "label" }, say("The name of a model on {host}", { host })),
+          el("input", {
+            name: "hub", type: "text", size: 34, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
+            placeholder: "openai-community/gpt2", value: this.typed,
+            oninput: ({ target }) => { this.typed = target.value; },
+            onkeydown: ({ key }) => { if (key === "Enter") this.ask(hub); },
+          }),
+        ]),
+        button(say("Find this model"), () => this.ask(hub)),
+      ]),
+      note(say(
+        "This asks {host} for the files of the model, so {host} learns which model you open. Your texts stay on this "
+        + "device.", { host },
+      )),
+    ];
+  }
+
+  /** What opening a model of the hub loads. @param {OwnFiles} files */
+  toLoad({ hub, weights }) {
+    const bytes = Object.values(weights).reduce((sum, { size }) => sum + size, 0);
+    return say("Opening {name} loads {n} MB from {host}.", {
+      name: hub, n: Math.ceil(bytes / MEBI), host: new URL(this.app.site.hub ?? "").host,
+    });
   }
 
   /** @returns {Described[]} */
@@ -139,9 +209,16 @@ export class OwnModel {
     const { found, files } = this.found;
     return [
       facts(files.name, found, files),
+      ...(files.hub ? [note(this.toLoad(files))] : []),
       el("div", { class: "row" }, [button(say("Open this model"), () => this.open(), { class: "plain main" }), cancel]),
     ];
   }
+}
+
+/** How much is loaded so far. @param {number} bytes @param {number} total */
+export function megabytes(bytes, total) {
+  const [done, all] = [bytes, total].map((count) => Math.ceil(count / MEBI));
+  return say("{done} of {all} MB", { done, all });
 }
 
 /**

@@ -136,7 +136,6 @@ test("what the browser cannot run is named, with a remedy", () => {
   refused({ quantization_config: { quant_method: "gptq" } }, /quantized.*full or half precision\.$/);
   refused({ architectures: ["LlamaForSequenceClassification"] }, /LlamaForSequenceClassification of the family llama/);
   refused({ layer_types: ["linear_attention", "full_attention"] }, /^layer_types is linear_attention\./);
-  refused({}, /adapter/, { "adapter_config.json": "{}" });
   refused({}, /damaged/, { "generation_config.json": "[" });
   refused({ num_hidden_layers: 5000 }, /^num_hidden_layers is 5000\. It must be a whole number from 1 to 1000\.$/);
   refused({ hidden_size: undefined }, /^config\.json does not say hidden_size\./);
