@@ -1,11 +1,11 @@
 // Open your own model: what a visitor drops or chooses is described before its weights are read.
-import { hubFiles, nameIn } from "../app/hub.js";
 import { chosenFiles, droppedFiles, ownFilesOf } from "../app/own_files.js";
 import { button, heading, note } from "../controls/controls.js";
 import { shown } from "../engine/errors.js";
 import { KINDS } from "../engine/trace.js";
 import { announce, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
+import { HubModel } from "./hub_model.js";
 
 const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
 const GENERAL = ["The dog sleeps because it is tired.", "Where is the station?"];
@@ -35,8 +35,7 @@ export class OwnModel {
     this.progress = { bytes: 0, total: 0 };
     /** @type {AbortController | null} While files are looked at. */
     this.looking = null;
-    this.hub = ""; // the name of the model of the hub that was asked for
-    this.typed = "";
+    this.hub = app.site.hub ? new HubModel(this, app.site.hub) : null;
   }
 
   /** Let visitors drop files anywhere on the page. */
@@ -97,33 +96,9 @@ export class OwnModel {
 
   cancel() {
     this.looking?.abort();
-    Object.assign(this, { looking: null, found: null, refused: "", hub: "" });
-    this.app.change({ hub: "" });
-  }
-
-  /** Look at the model of the hub that the link names, once. The weights are read when the visitor opens it. */
-  follow() {
-    const { site: { hub, checkpoints }, choices: { hub: name = "" } } = this.app;
-    if (!hub || name === this.hub) return;
-    if (!name) this.looking?.abort();
-    if (!name) Object.assign(this, { looking: null, found: null });
-    Object.assign(this, { hub: name, typed: name });
-    if (name && checkpoints.every(({ own }) => own?.hub !== name))
-      void this.examine((signal) => hubFiles(hub, name, signal), name);
-  }
-
-  /** Ask the hub for the model whose name was typed. It gets no text of the model before. @param {string} hub */
-  ask(hub) {
-    try {
-      const name = nameIn(hub, this.typed);
-      const opened = this.app.site.checkpoints.find(({ own }) => own?.hub === name);
-      if (opened) return this.app.choose(opened.name, "translate");
-      this.hub = "";
-      this.app.change({ hub: name, text: "", second: "", layer: "", head: "", intervention: "" });
-    } catch (error) {
-      this.refuse(error);
-      this.app.redraw();
-    }
+    Object.assign(this, { looking: null, found: null, refused: "" });
+    if (this.hub) return this.hub.cancel();
+    this.app.redraw();
   }
 
   /** Open the model that was found. It is then one of the checkpoints of the page, until the next one is opened. */
@@ -140,15 +115,13 @@ export class OwnModel {
       heads: "", order: "", reordered: "", batch: examples.slice(0, 2), card: null,
     });
     this.found = null;
-    if (!files.hub) return app.choose(name, "translate");
-    const page = app.next !== "checkpoints" && app.fits(app.next, app.listedAs(name)) ? app.next : "translate";
-    app.change({ ...app.choices, checkpoint: name, hub: files.hub }, { page });
+    if (files.hub) return this.hub?.choose(name, files.hub);
+    app.choose(name, "translate");
   }
 
   /** @returns {Described[]} */
   section() {
-    const { hub } = this.app.site;
-    this.follow();
+    this.hub?.follow();
     return [
       heading(say("Open your own model"), say(
         "Drop a folder, a .zip or files on this page, or choose them. They stay on this device: nothing is sent."
@@ -161,40 +134,9 @@ export class OwnModel {
         "A model is config.json, model.safetensors or its parts with their index, and tokenizer.json with the settings "
         + "beside it."
       )),
-      ...(hub ? this.hubField(hub) : []),
+      ...(this.hub?.field() ?? []),
       el("div", { class: "found" }, this.state()),
     ];
-  }
-
-  /** The field for the name of a model. @param {string} hub @returns {Described[]} */
-  hubField(hub) {
-    const { host } = new URL(hub);
-    return [
-      el("div", { class: "row" }, [
-        el("label", { class: "control" }, [
-          el("span", { class: "label" }, say("The name of a model on {host}", { host })),
-          el("input", {
-            name: "hub", type: "text", size: 34, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
-            placeholder: "openai-community/gpt2", value: this.typed,
-            oninput: ({ target }) => { this.typed = target.value; },
-            onkeydown: ({ key }) => { if (key === "Enter") this.ask(hub); },
-          }),
-        ]),
-        button(say("Find this model"), () => this.ask(hub)),
-      ]),
-      note(say(
-        "This asks {host} for the files of the model, so {host} learns which model you open. Your texts stay on this "
-        + "device.", { host },
-      )),
-    ];
-  }
-
-  /** What opening a model of the hub loads. @param {OwnFiles} files */
-  toLoad({ hub, weights }) {
-    const bytes = Object.values(weights).reduce((sum, { size }) => sum + size, 0);
-    return say("Opening {name} loads {n} MB from {host}.", {
-      name: hub, n: Math.ceil(bytes / MEBI), host: new URL(this.app.site.hub ?? "").host,
-    });
   }
 
   /** @returns {Described[]} */
@@ -209,7 +151,7 @@ export class OwnModel {
     const { found, files } = this.found;
     return [
       facts(files.name, found, files),
-      ...(files.hub ? [note(this.toLoad(files))] : []),
+      ...(this.hub?.noteOn(files) ?? []),
       el("div", { class: "row" }, [button(say("Open this model"), () => this.open(), { class: "plain main" }), cancel]),
     ];
   }

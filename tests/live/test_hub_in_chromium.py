@@ -61,7 +61,7 @@ def visit_hub(chromium: Browser, address: str, hub: Hub) -> Iterator[Open]:
         page = chromium.new_context(**{"viewport": {"width": 1280, "height": 720}} | options).new_page()  # type: ignore[arg-type]
         pages.append(page)
         known = (address, hub.address, hub.files, "data:", "blob:")
-        page.on("request", lambda one: None if one.url.startswith(known) else strange.append(one.url))
+        page.on("requestfinished", lambda one: None if one.url.startswith(known) else strange.append(one.url))
         page.on("pageerror", lambda error: strange.append(str(error)))
         page.goto(f"{address}{link}")
         page.wait_for_selector("html[data-ready]")

@@ -68,7 +68,7 @@ RECURRENT = "engine/network/recurrent.js"
 # What a site has in scripts of their own: the modules that it loads with the first lesson, and with the first model of
 # another library.
 LESSONS, FOREIGN = "course/course.js", "engine/foreign/open.js"
-OF_HUB = ("app/hub.js", "engine/remote.js")
+OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
