@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, status: int, body: bytes = b"", **headers: object) -> None:
         self.send_response(status)
         self.send_header("Access-Control-Allow-Origin", "*")
-        for name, value in ({"Content-Length": len(body)} | headers).items():
+        for name, value in ({"Content_Length": len(body)} | headers).items():
             self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
         with suppress(OSError):  # the visitor has left

@@ -22,7 +22,7 @@ from viz_app.export import site as site_module
 from viz_app.export.live_page import numbered
 from viz_app.export.site import CLASSES, MARK, MAX_MB
 
-MOST_CODE, MOST_FOREIGN = 171_000, 33_000  # bytes: of a page, and of what it loads for a model of another library
+MOST_CODE, MOST_FOREIGN = 172_000, 33_000  # bytes: of a page, and of what it loads for a model of another library
 NAME = "gru-de-en"  # the smallest of our checkpoints
 
 
