@@ -21,8 +21,9 @@ __all__ = ["publish"]
 
 def run(args: argparse.Namespace) -> None:
     from viz_app.export import git_host, scorm, site  # only this command needs the pages and the app's pictures
+    from viz_app.export.hub import hub_hosts
 
-    out = Path(args.out)
+    out, hub = Path(args.out), () if args.hub is None else hub_hosts(args.hub)
     require_fitting(out, args)
     folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
     checkpoints = [with_pairs(site.published(folder)) for folder in folders]
@@ -35,13 +36,13 @@ def run(args: argparse.Namespace) -> None:
         replace_file(out, package)
         print(f"{out} has {len(package) / 1e6:.1f} MB. Add it to a course of your learning platform as SCORM 1.2.")
     elif out.suffix == ".html":
-        page = site.site_file(checkpoints)
+        page = site.site_file(checkpoints, hub=hub)
         require_own_file(out, site.GENERATOR)
         replace_file(out, page)
         print(f"{out} has {len(page) / 1e6:.1f} MB. It opens in any browser, also from a disk.")
     else:
         extra = git_host.git_host_files()
-        files = {**site.site_files(checkpoints), **(extra if args.pages else {})}
+        files = {**site.site_files(checkpoints, hub=hub), **(extra if args.pages else {})}
         write_folder(out, files, mark=site.MARK, lasting=extra)
         size = sum(map(len, files.values())) / 1e6
         print(f"{out} has {size:.1f} MB. Copy it to any web server, or run: python -m http.server -d {out}")
@@ -57,6 +58,8 @@ def require_fitting(out: Path, args: argparse.Namespace) -> None:
         raise ConfigError("{out} would be a package. Add --scorm, or give --out the name of a folder.", out=out)
     if args.lesson and not args.scorm:
         raise ConfigError("--lesson {lesson} needs --scorm: only a package can have one lesson.", lesson=args.lesson)
+    if args.scorm and args.hub is not None:
+        raise ConfigError("A package asks no other host. Leave out --hub or --scorm.")
     if args.pages and (args.scorm or out.suffix == ".html"):
         raise ConfigError("--pages needs a folder, and --out is {out}. Change --out, or leave out --pages.", out=out)
 
@@ -81,6 +84,12 @@ publish = Command(
         "--pages": {
             "action": "store_true",
             "help": "also write what GitHub and GitLab need to publish the folder at each push",
+        },
+        "--hub": {
+            "nargs": "*",
+            "metavar": "URL",
+            "help": "let visitors open models by their names from the Hugging Face Hub, or from a mirror at URL; more "
+            "URLs are the hosts to which the mirror redirects",
         },
     },
     run=run,

@@ -48,8 +48,11 @@ interface Site {
 }
 /** A file of a visitor's own model. `report` gets the number of bytes while an archive is unpacked. */
 interface OwnFile { path: string; size: number; read(watching?: Watching): Promise<Blob> }
-/** A visitor's own model: what the engine reads, and the names of the files that nothing reads. */
-interface OwnFiles extends CheckpointFiles { name: string; unused: string[] }
+/**
+ * A visitor's own model: what the engine reads, and the names of the files that nothing reads. `hub`: the name by which
+ * it was loaded from a host, "" for files of the visitor.
+ */
+interface OwnFiles extends CheckpointFiles { name: string; unused: string[]; hub?: string }
 /** The recorded answers of one text: the link to what the page shows at first, and choices that it cannot change. */
 interface Report {
   text: string; second: string; link: string; chosen: Choices; pages: string[]; made: string; note: string;

@@ -33,11 +33,17 @@ const twice = (text) => [text, text];
 
 class OutOfDate extends Error {}
 
+/** How much is loaded so far. @param {number} bytes @param {number} total */
+function megabytes(bytes, total) {
+  const [done, all] = [bytes, total].map((count) => Math.ceil(count / 2 ** 20));
+  return say("{done} of {all} MB", { done, all });
+}
+
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
-   *   scripts?: Record<string, string>, report?: Report }} site `scripts`: the addresses of the parts that are loaded
-   *   later, by their names.
+   *   scripts?: Record<string, string>, hub?: string, report?: Report }} site `scripts`: the addresses of the parts
+   *   that are loaded later, by their names. `hub`: the address of a host that has models.
    */
   constructor(site) {
     this.site = site;
@@ -65,6 +71,7 @@ export class App {
     /** @type {Course | null} From the first lesson on. */
     this.course = null;
     this.redraw = () => { void this.show(); };
+    this.next = ""; // the page of the link, once its model is open
     this.since = 0; // when the latest drawing began
     this.session.onStep = (step) => this.drawStep(step);
     /** @type {OwnModel | null} From the first visit of its page on. */
@@ -80,11 +87,10 @@ export class App {
 
   /** Read the link, and draw its page. */
   follow() {
-    const { report } = this.site, link = location.hash || (report?.link ?? "");
-    const { page, choices, unknown, closed } = readLink(link, this);
-    this.choices = { ...choices, ...report?.chosen };
-    this.closed = closed;
-    [this.unknown, this.draft] = [report ? null : unknown, null];
+    const { report } = this.site, link = readLink(location.hash || (report?.link ?? ""), this), { page } = link;
+    this.choices = { ...link.choices, ...report?.chosen };
+    [this.next, this.closed] = [link.next, link.closed];
+    [this.unknown, this.draft] = [report ? null : link.unknown, null];
     this.session.stopMeasuring();
     if (page !== this.page) this.leave(page);
     void this.show();
@@ -172,7 +178,8 @@ export class App {
     const [now, next] = [this.listed, this.listedAs(checkpoint)];
     const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
     const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
-    this.change({ checkpoint, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
+    const hub = next.own?.hub ?? "";
+    this.change({ checkpoint, hub, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
   }
 
   /**
@@ -311,7 +318,7 @@ export class App {
   leaveOwn(listed, error) {
     this.site.checkpoints = this.site.checkpoints.filter((one) => one !== listed);
     if (error) this.own?.refuse(error);
-    const choices = { checkpoint: this.site.checkpoints[0].name, text: "", second: "" };
+    const choices = { checkpoint: this.site.checkpoints[0].name, hub: "", text: "", second: "" };
     this.change(choices, { page: "checkpoints", how: "replaceState" });
   }
 
@@ -326,6 +333,7 @@ export class App {
       el("progress", {
         "aria-label": say("Opening the checkpoint"), ...(total && { max: total, value: Math.min(bytes, total) }),
       }),
+      el("p", {}, total ? megabytes(bytes, total) : ""),
       ...(this.listed.own ? [button(say("Cancel"), () => this.leaveOwn(this.listed))] : []),
     ])]);
   }
@@ -573,7 +581,7 @@ function aboutOf(app) {
       )),
     ])]),
     el("p", { class: "quiet about" }, app.site.report?.made ?? say(
-      "The model runs in this browser. What you type stays on this device."
+      "The model runs in this browser. Your texts stay on this device."
     )),
   ];
 }

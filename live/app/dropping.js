@@ -1,6 +1,7 @@
 // Files that a visitor drops on the page or chooses. They stay on this device.
 
-const MAX_FILES = 10_000, DEPTH = 4; // of a folder
+const DEPTH = 4; // of a folder
+export const MAX_FILES = 10_000;
 
 /** A file of the visitor. @param {File} file @param {string} [path] @returns {OwnFile} */
 const ownFile = (file, path = file.webkitRelativePath || file.name) => (

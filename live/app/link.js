@@ -8,15 +8,20 @@ import { SHARED } from "./shared.js";
 const KINDS_OF_PAGES = ["kind", "mask_kind", "steps_kind"];
 
 /**
+/**
  * Read a link. A checkpoint, a language and lessons that the site does not have are unknown. `closed` is the name of a
- * checkpoint that was a visitor's own model; "" for any other one.
+ * checkpoint that was a visitor's own model; "" for any other one. A model of a hub waits on the page Models until the
+ * visitor opens it, and then on the page `next`.
  * @param {string} hash @param {App} app
  */
-export function readLink(hash, { site: { checkpoints, course, words }, pages, own }) {
-  const { page, choices, unknown } = readAddress(hash, pages), { checkpoint = "" } = choices;
-  const isOwn = own && (own.kept.has(checkpoint) || history.state?.own);
-  const closed = isOwn && checkpoints.every((one) => one.name !== checkpoint) ? checkpoint : "";
+export function readLink(hash, { site: { checkpoints, course, words, hub }, pages, own: models }) {
+  const { page: next, choices, unknown } = readAddress(hash, pages);
+  const opened = checkpoints.find(({ own }) => own?.hub && own.hub === choices.hub), isOfHub = hub && choices.hub;
+  if (isOfHub) choices.checkpoint = opened?.name ?? "";
+  const { checkpoint = "" } = choices, isOwn = models?.kept.has(checkpoint) || history.state?.own;
+  const closed = isOwn && checkpoints.every(({ name }) => name !== checkpoint) ? checkpoint : "";
   const has = {
+    hub: () => hub,
     checkpoint: (name) => checkpoints.some((one) => one.name === name), lang: (code) => Object.hasOwn(words, code),
     lesson: () => course,
   };
@@ -25,7 +30,7 @@ export function readLink(hash, { site: { checkpoints, course, words }, pages, ow
       if (choices[name] !== closed) unknown.push(`${name}=${choices[name]}`);
       delete choices[name];
     }
-  return { page, choices, unknown, closed };
+  return { page: isOfHub && !opened ? "checkpoints" : next, next, choices, unknown, closed };
 }
 
 /** A sentence about what the link asks for in vain; "" where it has everything. @param {App} app */

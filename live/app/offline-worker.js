@@ -54,4 +54,6 @@ async function answer(request) {
 
 scope.addEventListener("install", (event) => event.waitUntil(install()));
 scope.addEventListener("activate", (event) => event.waitUntil(activate()));
-scope.addEventListener("fetch", (event) => event.respondWith(answer(event.request)));
+scope.addEventListener("fetch", (event) => { // a page with a hub asks that host itself
+  if (event.request.url.startsWith(home)) event.respondWith(answer(event.request));
+});

@@ -9,10 +9,10 @@ const MEBI = 2 ** 20;
 const TEXTS = new Map(Object.entries({
   "config.json": 1, "generation_config.json": 1, "special_tokens_map.json": 1, "tokenizer_config.json": 8,
   "model.safetensors.index.json": 8, "tokenizer.json": 40, "vocab.json": 40, "vocab.txt": 40, "merges.txt": 40,
-  "README.md": 1, "adapter_config.json": 1, "source.spm": 8, "spiece.model": 8, "tokenizer.model": 8,
+  "README.md": 1, "source.spm": 8, "spiece.model": 8, "tokenizer.model": 8,
 }));
 const BYTES = /\.(spm|model)$/; // read as texts with one character for each byte
-const WEIGHTS = ".safetensors";
+const WEIGHTS = ".safetensors", WHOLE = "model.safetensors";
 const TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"];
 const MOST_NAMES = 4; // of files in a sentence
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
@@ -34,6 +34,9 @@ const isHidden = (path) => path.split("/").some((part) => part.startsWith(".") |
 const lastOf = (path) => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path) => path.slice(0, path.lastIndexOf("/") + 1);
 
+/** How many bytes of a text are read at most; 0 for a file that is no text. @param {string} path */
+export const mostBytes = (path) => (TEXTS.get(lastOf(path)) ?? 0) * MEBI;
+
 /**
  * What the engine needs of these files.
  * @param {OwnFile[]} given @param {Watching} [watching] `report` gets `{ bytes, total }` while an archive is unpacked.
@@ -44,15 +47,17 @@ export async function ownFilesOf(given, watching = {}) {
   const files = (isArchive ? await membersOf(await first.read()) : given).filter(({ path }) => !isHidden(path));
   const title = (isArchive ? lastOf(first.path).replace(/\.zip$/i, "") : given[0]?.path.split("/")[0]) || "model";
   const folder = folderWith(files, title), inside = files.filter(({ path }) => folderOf(path) === folder);
-  const names = inside.map(({ path }) => lastOf(path)), weights = inside.filter(({ path }) => path.endsWith(WEIGHTS));
+  const names = inside.map(({ path }) => lastOf(path)), isWhole = names.includes(WHOLE);
+  const isWeights = (name) => (isWhole ? name === WHOLE : name.endsWith(WEIGHTS)); // an adapter may stand beside it
+  const weights = inside.filter(({ path }) => isWeights(lastOf(path)));
   require(weights.length, "no-weights", ...noModel(names, title));
   requireSize(weights.reduce((sum, { size }) => sum + size, 0));
   const texts = inside.filter(({ path }) => TEXTS.has(lastOf(path)));
   for (const { path, size } of texts) {
-    const file = lastOf(path), most = TEXTS.get(file) ?? 0;
+    const most = mostBytes(path);
     require(
-      size <= most * MEBI, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
-      { file, size: Math.ceil(size / MEBI), most },
+      size <= most, "text-too-large", N_("{file} has {size} MB, and the limit is {most} MB."),
+      { file: lastOf(path), size: Math.ceil(size / MEBI), most: most / MEBI },
     );
   }
   const total = weights.reduce((sum, { size }) => sum + size, 0);
@@ -67,7 +72,7 @@ export async function ownFilesOf(given, watching = {}) {
   };
   const read = await contents(texts, (blob, path) => (BYTES.test(path) ? charactersIn(blob) : blob.text()));
   done = 0;
-  const isUsed = (name) => TEXTS.has(name) || name.endsWith(WEIGHTS);
+  const isUsed = (name) => TEXTS.has(name) || isWeights(name);
   return {
     name: folder.split("/").at(-2) || (title === names[0] ? "model" : title), texts: read,
     weights: await contents(weights, (blob) => blob, (bytes) => watching.report?.({ bytes: done + bytes, total })),

@@ -85,10 +85,10 @@ export class Session {
 
   /**
    * What files of a model are. If the engine needs too long for that, it ends and another one takes its place.
-   * @param {CheckpointFiles} files @param {number} patience Milliseconds.
+   * @param {CheckpointFiles} files @param {number} patience Milliseconds. @param {AbortSignal} signal
    * @returns {Promise<Info>}
    */
-  async described(files, patience) {
+  async described(files, patience, signal) {
     let timer = 0;
     const late = new Promise((_, reject) => {
       timer = window.setTimeout(() => reject(new EngineError("too-slow", N_(
@@ -97,7 +97,7 @@ export class Session {
     });
     const { engine } = this;
     try {
-      return await Promise.race([engine.describe({ ...files, script: this.script }), late]);
+      return await Promise.race([engine.describe({ ...files, script: this.script }, { signal }), late]);
     } catch (error) {
       if (/** @type {any} */ (error).code === "too-slow" && engine === this.engine) this.restart();
       throw error;

@@ -1,11 +1,12 @@
 // The engine as pages use it: in the page itself, or with the same methods in a Web Worker, so that the page stays
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
-import { EngineError, N_, require } from "./errors.js";
+import { EngineError, N_, readError, require, writeError } from "./errors.js";
 import { readingOf, running } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
 import { openCheckpoint, readCheckpoint } from "./opening.js";
+import { fromPorts, withPorts } from "./remote.js";
 import { sizeOf } from "./tensor.js";
 import { KINDS } from "./trace.js";
 
@@ -133,21 +134,21 @@ export class WorkerEngine {
 
   /** @param {string} method @param {any[]} values @param {Watching} [watching] */
   call(method, values, { report, signal } = {}) {
-    const id = ++this.calls;
+    const id = ++this.calls, sent = withPorts?.(values, signal); // a page without a hub reads no files for its worker
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, report });
-      this.worker.postMessage({ id, method, values });
+      this.worker.postMessage({ id, method, values: sent?.values ?? values }, sent?.ports ?? []);
       const cancel = () => this.worker.postMessage({ id, method: "cancel" });
       if (signal?.aborted) cancel();
       signal?.addEventListener("abort", cancel, { once: true });
-    });
+    }).finally(() => sent?.close());
   }
 
   receive({ id, report, result, error }) {
     const call = this.waiting.get(id);
     if (report !== undefined) return call?.report?.(report);
     this.waiting.delete(id);
-    return error ? call?.reject(new EngineError(error.code, error.template, error.values)) : call?.resolve(result);
+    return error ? call?.reject(readError(error)) : call?.resolve(result);
   }
 
   /** End all work. */
@@ -187,11 +188,10 @@ export function serveEngine(scope) {
     const controller = new AbortController(), report = (report) => scope.postMessage({ id, report });
     running.set(id, controller);
     try {
-      const filled = Array.from({ length: METHODS[method] }, (_, i) => values[i]);
+      const given = fromPorts?.(values) ?? values, filled = Array.from({ length: METHODS[method] }, (_, i) => given[i]);
       scope.postMessage({ id, result: await engine[method](...filled, { report, signal: controller.signal }) });
     } catch (error) {
-      const { code = "internal", message, template = message, values = {} } = /** @type {any} */ (error);
-      scope.postMessage({ id, error: { code, template, values } });
+      scope.postMessage({ id, error: writeError(error) });
     }
     running.delete(id);
   };

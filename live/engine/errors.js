@@ -15,6 +15,16 @@ export class EngineError extends Error {
   }
 }
 
+/** An error as a message can hold it. @param {any} error */
+export function writeError({ code = "internal", message, template = message, values = {} }) {
+  return { code, template, values };
+}
+
+/** @param {{ code: string, template: string, values: Record<string, unknown> }} error */
+export function readError({ code, template, values }) {
+  return new EngineError(code, template, values);
+}
+
 /** Mark a text for translation. A page translates it where it shows it. @param {string} text */
 export function N_(text) {
   return text;

@@ -13,7 +13,7 @@ const SLICE = 8 << 20, PART = 1 << 18; // bytes that are read together, and that
 /**
  * A tensor of a file, from byte `from` to byte `to`, and what gets its numbers: rows of it, from row `first`, with the
  * length of a row and the table of their type.
- * @typedef {{ blob: Blob, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
+ * @typedef {{ blob: Sliced, from: number, to: number, dtype: string, shape: number[], places: Place[] }} Entry
  * @typedef {(stored: Numbers, first: number, length: number, table: Float32Array | null) => void} Place
  * @typedef {import("./matrix.js").Numbers} Numbers
  */
@@ -56,9 +56,11 @@ function requireIntact(condition) {
   ));
 }
 
-/** The bytes of a file from `from` to `to`. @param {Blob} blob */
+/** The bytes of a file from `from` to `to`. @param {Sliced} blob */
 async function sliceBytes(blob, from, to) {
-  const buffer = await blob.slice(from, to).arrayBuffer().catch(() => null);
+  const buffer = await blob.slice(from, to).arrayBuffer().catch((error) => {
+    if (error instanceof EngineError) throw error;
+  });
   require(buffer?.byteLength === to - from, "weights-unreadable", N_(
     "The weights could not be read. Their files may have changed. Choose them again."
   ));
@@ -76,7 +78,10 @@ function parsed(text) {
 
 const isSize = (value) => Number.isSafeInteger(value) && value >= 0;
 
-/** The tensors of one file. They must fill it without gaps, and without bytes that belong to two. @param {Blob} blob */
+/**
+ * The tensors of one file. They must fill it without gaps, and without bytes that belong to two.
+ * @param {Sliced} blob
+ */
 async function entriesOf(blob) {
   requireIntact(blob.size >= 8);
   const length = Number(new DataView(await sliceBytes(blob, 0, 8)).getBigUint64(0, true)), start = 8 + length;
@@ -95,7 +100,7 @@ async function entriesOf(blob) {
   return { length, entries };
 }
 
-/** The files that hold the weights: those that the index names, if there is one. @returns {Blob[]} */
+/** The files that hold the weights: those that the index names, if there is one. @returns {Sliced[]} */
 function filesOf(blobs, index) {
   const map = index === undefined ? null : parsed(index)?.weight_map;
   requireIntact(map !== undefined && typeof map === "object");
@@ -132,7 +137,7 @@ export class Weights {
 
   /**
    * Read the headers.
-   * @param {Record<string, Blob>} blobs The files by their names.
+   * @param {Record<string, Sliced>} blobs The files by their names.
    * @param {string} [index] The contents of model.safetensors.index.json.
    */
   static async open(blobs, index) {
@@ -255,7 +260,7 @@ export class Weights {
     const taken = [...this.entries].filter(([, { places }]) => places.length);
     const total = taken.reduce((sum, [, { from, to }]) => sum + to - from, 0);
     const tables = new Map([...TYPES].map(([type, { table }]) => [type, table()]));
-    let bytes = 0, slice = new ArrayBuffer(0), start = 0, file = /** @type {Blob | null} */ (null);
+    let bytes = 0, slice = new ArrayBuffer(0), start = 0, file = /** @type {Sliced | null} */ (null);
     for (const [name, entry] of taken) {
       const { blob, shape: [height], from, to } = entry, row = (to - from) / height;
       const step = row * Math.max(1, Math.floor(PART / row));

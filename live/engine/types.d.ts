@@ -128,7 +128,9 @@ interface SpecialIds {
   before: number[]; after: number[]; separator: number[]; segment: number; marks: Set<number>;
 }
 /** Contents by the names of the files; and the script that opens folders of other libraries, if it is one of its own. */
-interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Blob>; script?: string }
+interface CheckpointFiles { texts: Record<string, string>; weights: Record<string, Sliced>; script?: string }
+/** A Blob, or a file elsewhere whose parts are loaded when their bytes are read. */
+interface Sliced { size: number; slice(from: number, to: number): { arrayBuffer(signal?: AbortSignal): Promise<ArrayBuffer> } }
 /** What opens the folders of a library. Nothing is read from the weights until `weights.read()`. */
 interface Opener {
   describe(texts: Record<string, string>): Description; // by their names: "config.json", and the settings beside it
@@ -230,7 +232,7 @@ interface Info extends Pick<AnyCheckpoint, "family" | "task" | "config" | "langu
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
   open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
-  describe(files: CheckpointFiles): Promise<Info>;
+  describe(files: CheckpointFiles, watching?: Watching): Promise<Info>;
   stop(): void;
   result(run: Run, recorded?: Recorded, watching?: Watching): Promise<Result>;
   silenceEachHead(result: Result, first?: number, watching?: Watching): Promise<SilencingEffect[]>;

@@ -8,6 +8,7 @@ import { shown } from "../engine/errors.js";
 import { KINDS } from "../engine/trace.js";
 import { announce, draw, el, find } from "../ui/dom.js";
 import { say } from "../ui/words.js";
+import { HubModel } from "./hub_model.js";
 import { taskSentence } from "./pages.js";
 
 const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
@@ -30,25 +31,32 @@ export class OwnModel {
     this.progress = { bytes: 0, total: 0 };
     /** @type {AbortController | null} While files are looked at. */
     this.looking = null;
+    this.hub = app.site.hub ? new HubModel(this, app.site.hub) : null;
+  }
+
+  /** Find out what files are. @param {OwnFile[] | Promise<OwnFile[]>} given */
+  look(given) {
+    const looked = this.examine(() => given);
+    this.app.redraw();
+    return looked;
   }
 
   /**
-   * Find out what files are.
-   * @param {OwnFile[] | Promise<OwnFile[]>} given
+   * @param {(signal: AbortSignal) => OwnFile[] | Promise<OwnFile[]>} give The files.
+   * @param {string} [hub] The name of their model on the hub.
    */
-  async look(given) {
+  async examine(give, hub = "") {
     this.looking?.abort();
     const looking = new AbortController(), { signal } = looking;
     Object.assign(this, { looking, found: null, refused: "", progress: { bytes: 0, total: 0 } });
-    this.app.redraw();
     try {
-      const chosen = await given, files = await ownFilesOf(chosen, { signal, report: (progress) => {
+      const given = await give(signal), files = await ownFilesOf(given, { signal, report: (progress) => {
         this.progress = progress;
         this.app.redraw();
       } });
-      const found = await this.app.session.described(files, PATIENCE);
+      const found = await this.app.session.described(files, PATIENCE, signal);
       if (this.looking !== looking) return;
-      this.found = { given: chosen, files, found };
+      this.found = { given, files: { ...files, hub }, found };
       announce(`${files.name}. ${taskSentence(found.task)}`);
     } catch (error) {
       if (this.looking !== looking || signal.aborted) return;
@@ -69,12 +77,16 @@ export class OwnModel {
   cancel() {
     this.looking?.abort();
     Object.assign(this, { looking: null, found: null, refused: "" });
+    if (this.hub) return this.hub.cancel();
     this.app.redraw();
   }
 
   /** Open the model that was found. */
   open() {
-    if (this.found) this.app.choose(this.list(this.found), "translate");
+    if (!this.found) return;
+    const { files: { hub } } = this.found, name = this.list(this.found);
+    if (hub) this.hub?.choose(name, hub);
+    else this.app.choose(name, "translate");
   }
 
   /** Open a model that was closed, for the page that the link names. @param {string} name */
@@ -127,6 +139,7 @@ export class OwnModel {
 
   /** @returns {Described[]} */
   section() {
+    this.hub?.follow();
     return [
       heading(say("Open your own model"), isPhone()
         ? say("Choose all files of a model together, or a .zip of them. They stay on this device: nothing is sent.")
@@ -138,6 +151,7 @@ export class OwnModel {
         "A model is config.json, model.safetensors or its parts with their index, and tokenizer.json with the settings "
         + "beside it."
       )),
+      ...(this.hub?.field() ?? []),
       el("div", { class: "found" }, this.state()),
     ];
   }
@@ -182,6 +196,7 @@ export class OwnModel {
       facts(files.name, found, { unused: files.unused, licence: licenceOf(files.texts["README.md"]) }),
       ...memoryNotes(found.bytes),
       ...(other ? [note(say("Opening it closes your other model {name}.", { name: other.name }))] : []),
+      ...(this.hub?.noteOn(files) ?? []),
       el("div", { class: "row" }, [button(say("Open this model"), () => this.open(), { class: "plain main" }), cancel]),
     ];
   }

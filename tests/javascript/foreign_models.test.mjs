@@ -136,7 +136,6 @@ test("what the browser cannot run is named, with a remedy", () => {
   refused({ quantization_config: { quant_method: "gptq" } }, /quantized.*full or half precision\.$/);
   refused({ architectures: ["LlamaForSequenceClassification"] }, /LlamaForSequenceClassification of the family llama/);
   refused({ layer_types: ["linear_attention", "full_attention"] }, /^layer_types in config\.json is linear/);
-  refused({}, /adapter/, { "adapter_config.json": "{}" });
   refused({}, /^generation_config\.json is damaged\./, { "generation_config.json": "[" });
   refused({}, /^bos_token_id in generation_config\.json is -1/, { "generation_config.json": '{"bos_token_id": -1}' });
   refused({ num_hidden_layers: 5000 }, /^num_hidden_layers in config\.json is 5000\. It must be .* from 1 to 1000\.$/);

@@ -5,7 +5,6 @@ import { deflateRawSync } from "node:zlib";
 import { ownFilesOf } from "../../live/app/own_files.js";
 import { membersOf } from "../../live/app/zip.js";
 import { EngineError } from "../../live/engine/errors.js";
-import { FOREIGN } from "../../live/engine/foreign/open.js";
 
 /** A file with a text or bytes. */
 const file = (path, content = "{}") => {
@@ -121,7 +120,6 @@ test("files that are no model are refused by their names", async () => {
     ["no-config", [file("a/b.txt")], "a is not a whole model. Missing: config.json, model.safetensors"],
     ["no-config", [file("adapter_config.json"), file("adapter_model.safetensors")], "LoRA"],
     ["no-config", archive(zipped([["inner.zip", "PK"]])), "inner.zip"],
-    ["text-too-large", [...MODEL.map(([path]) => file(path)), file("adapter_config.json", "x".repeat(2e6))], "adapter"],
     ["no-weights", [file("config.json"), file("pytorch_model.bin")], "can hold programs"],
     ["no-weights", [file("config.json"), file("model.gguf")], "llama.cpp"],
     ["no-weights", [file("config.json")], "config.json is not a whole model. Missing: model.safetensors, token"],
@@ -135,11 +133,12 @@ test("files that are no model are refused by their names", async () => {
   await assert.rejects(ownFilesOf([file("config.json"), weights]), coded("weights-too-large"));
 });
 
-test("an adapter beside a whole model is no model for the engine", async () => {
-  const config = '{"model_type": "bert"}', given = [["config.json", config], ["adapter_config.json", "{}"], MODEL[2]];
-  const { texts, unused } = await ownFilesOf(given.map(([path, text]) => file(path, text)));
-  assert.deepEqual(unused, []);
-  assert.throws(() => FOREIGN.describe(texts), coded("config-unsupported"));
+test("an adapter beside a whole model is not read", async () => {
+  const adapter = ["adapter_config.json", "adapter_model.safetensors"];
+  const { unused, weights } = await ownFilesOf([...MODEL, ...adapter.map((path) => [path, "{}"])].map(
+    ([path, text]) => file(path, text)
+  ));
+  assert.deepEqual([unused, Object.keys(weights)], [adapter, ["model.safetensors"]]);
 });
 
 test("the outermost folder with a config.json counts, and thousands of folders take no time", async () => {

@@ -15,6 +15,7 @@ from headlight.command import main
 from headlight.site_folder import write_folder
 from model.config.section import ConfigError
 from model.files import CheckpointError
+from model.inference.opening import open_checkpoint
 from tests.conftest import BUNDLED, ROOT
 from tests.foreign_folders import make_folder
 from tests.javascript.check import program
@@ -94,6 +95,47 @@ def test_the_policy_allows_only_scripts_of_the_site(site: Path) -> None:
     assert policy["default-src"] == ["'none'"]
     assert policy["connect-src"] == policy["worker-src"] == ["'self'"]
     assert policy["script-src"] == ["'self'", start_digest((site / "index.html").read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("out", ["site", "one.html"])
+@pytest.mark.parametrize(
+    ("given", "hosts"),
+    [
+        ([], ["https://huggingface.co", "https://*.hf.co"]),
+        (
+            ["https://mirror.example/hf/", "http://files.example:8080"],
+            ["https://mirror.example", "http://files.example:8080"],
+        ),
+    ],
+)
+def test_the_policy_of_a_page_with_a_hub_names_its_hosts(
+    out: str, given: list[str], hosts: list[str], tmp_path: Path
+) -> None:
+    assert main(["publish", "everyday-en-de", "--out", str(tmp_path / out), "--hub", *given]) == 0
+    page = (tmp_path / out / "index.html" if out == "site" else tmp_path / out).read_text(encoding="utf-8")
+    assert policy_of(page)["connect-src"] == [*(["'self'"] if out == "site" else []), *hosts]
+    assert json.loads(data_of(page, "site"))["hub"] == (given or hosts)[0].rstrip("/")
+
+
+@pytest.mark.parametrize(
+    "given", ["everyday-en-de", "ftp://x.example", "https://*.example", "https://a.example;x", "//a b"]
+)
+def test_what_is_no_address_of_a_hub_is_refused(given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["publish", NAME, "--out", str(tmp_path / "site"), "--hub", given]) == 1
+    assert f"--hub {given} is no address" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_adapter_beside_a_whole_model_is_named_as_in_the_app(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(tmp_path / "mine", "gpt2")
+    (folder / "adapter_config.json").write_text("{}")
+    (folder / "adapter_model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    assert open_checkpoint(folder).unused.files == ("adapter_model.safetensors",)
+    assert main(["publish", str(folder), "--out", str(tmp_path / "site")]) == 0
+    assert "Files are not used: adapter_model.safetensors\n" in capsys.readouterr().err
+    assert not list((tmp_path / "site").rglob("adapter*"))
 
 
 def test_every_file_has_its_hash_in_its_name_and_the_service_worker_knows_the_list(site: Path) -> None:

@@ -32,6 +32,7 @@ from viz_app.components.bundle import (
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, SWITCHES, TASK_TITLES
 from viz_app.content.translation import N_
+from viz_app.export.hub import origin
 from viz_app.services.attention_view import ONE_TEXT
 
 __all__ = [
@@ -75,6 +76,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "saving": ("ui/picture_files.js", "savePicture"),
     "steps": ("pages/steps.js", "showSteps"),
 }
+OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
@@ -105,7 +107,7 @@ NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
 STYLES = (*COMPONENT_STYLES, "ui/chips.css")
 POLICY = (
-    "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
+    "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'{hosts}; worker-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; script-src {script}"
 )
 
@@ -144,9 +146,15 @@ def integrity(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def site_policy() -> str:
-    """The policy of a page with files beside it."""
-    return POLICY.format(style="'self' 'unsafe-inline'", script=f"'self' '{integrity(start_code()[0])}'")
+def site_policy(hub: Sequence[str] = ()) -> str:
+    """The policy of a page with files beside it, which may ask the hosts of a hub."""
+    script = f"'self' '{integrity(start_code()[0])}'"
+    return POLICY.format(style="'self' 'unsafe-inline'", script=script, hosts=named_hosts(hub))
+
+
+def named_hosts(hub: Sequence[str]) -> str:
+    """The hosts of a hub, as a policy names them."""
+    return "".join(f" {one}" for one in dict.fromkeys(map(origin, hub)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +188,13 @@ class PageCode:
 
 
 def one_file(
-    blocks: Mapping[str, str], *, about: str, form: Form, recurrent: bool = True, lessons: bool = False
+    blocks: Mapping[str, str],
+    *,
+    about: str,
+    form: Form,
+    recurrent: bool = True,
+    lessons: bool = False,
+    hub: tuple[str, ...] = (),
 ) -> str:
     """The page as one HTML file, which opens from a disk and asks nobody for anything.
 
@@ -190,21 +204,23 @@ def one_file(
         form: Of the page: "file" or "report".
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
+        hub: The hosts that it may ask for models.
     """
-    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons)
+    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons, hub=hub)
     body = "\n".join((*(data_block(name, text) for name, text in blocks.items()), script))
     return page(policy, about=about, head=head, body=body, icon=icon)
 
 
 @cache
-def frame(form: Form, *, recurrent: bool, lessons: bool) -> tuple[str, str, str, str]:
+def frame(form: Form, *, recurrent: bool, lessons: bool, hub: tuple[str, ...]) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    script = code_of_page(form, recurrent=recurrent, lessons=lessons).script.replace("</", "<\\/")
-    common = POLICY.replace("'self' ", "").replace("'self'", "'none'")
+    script = code_of_page(form, recurrent=recurrent, lessons=lessons, hub=bool(hub)).script.replace("</", "<\\/")
+    common = POLICY.replace("'self'{hosts}", "{hosts}" if hub else "'none'")
+    common = common.replace("'self' ", "").replace("'self'", "'none'")
     scripts = [f"'{integrity(script)}'", f"'{integrity(start_code()[0])}'"]
     if form == "file":  # the engine runs in the page; in a folder it runs in a worker, which has no policy
         scripts.append("'wasm-unsafe-eval'")  # allows WebAssembly, and no text as a script
-    policy = common.format(style="'unsafe-inline'", script=" ".join(scripts))
+    policy = common.format(style="'unsafe-inline'", script=" ".join(scripts), hosts=named_hosts(hub))
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("ui/icon.svg").encode()).decode()
     head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
@@ -220,15 +236,16 @@ def compact(value: object) -> str:
 
 
 @cache
-def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool = False) -> PageCode:
+def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool = False, hub: bool = False) -> PageCode:
     """The code of a page, without what it cannot use.
 
     Args:
         form: Of the page.
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
+        hub: The page may ask a host for models.
     """
-    left_out = {RECURRENT: not recurrent, LESSONS: not lessons}
+    left_out = {RECURRENT: not recurrent, LESSONS: not lessons, **dict.fromkeys(OF_HUB, not hub)}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN

@@ -1,7 +1,7 @@
 """Headlight Live: checkpoints and the pages that run them in a visitor's browser, as a folder or as one file.
 
 Any web server can send the folder, also below another address. The single file opens from a disk. Neither asks another
-host for anything.
+host for anything, except where it was published with a hub: then a visitor can open a model of that host by its name.
 """
 
 import base64
@@ -175,7 +175,7 @@ def require_computed(name: str, config: ForeignConfig) -> None:
         )
 
 
-def site_files(checkpoints: Sequence[Published], *, lesson: str = "") -> dict[str, bytes]:
+def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Sequence[str] = ()) -> dict[str, bytes]:
     """All files of a site: path → contents. The page works below any address of a web server.
 
     The name of each file contains its hash, except for the page, the service worker and the list of files. So an open
@@ -184,10 +184,11 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "") -> dict[st
     Args:
         checkpoints: What the site has.
         lesson: The name of its one lesson; "" for all.
+        hub: The hosts that it may ask for models, see `hub_hosts`.
     """
     names = [one.name for one in checkpoints]
     lessons = live_lessons(names, lesson)
-    code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons))
+    code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons), hub=bool(hub))
     files: dict[str, bytes] = {}
 
     def add(path: str, content: str | bytes) -> str:
@@ -211,6 +212,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "") -> dict[st
         "scripts": {
             name: add(f"{name}.js", script.replace("app.js", f"./{app}", 1)) for name, script in code.parts.items()
         },
+        **hub_of(hub),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language, lesson)) for language in code.words}
@@ -228,8 +230,13 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "") -> dict[st
         app_hash=integrity(code.script),
     )
     about = f"{DESCRIPTION}\n{GENERATOR}\n{OFFLINE}"
-    html = page(site_policy(), about=about, head=head, body=data_block("site", compact(site)), icon=icon).encode()
+    html = page(site_policy(hub), about=about, head=head, body=data_block("site", compact(site)), icon=icon).encode()
     return {**files, "index.html": html, **offline_files(html, list(files))}
+
+
+def hub_of(hosts: Sequence[str]) -> dict[str, object]:
+    """What a page holds about a hub: its address."""
+    return {"hub": hosts[0]} if hosts else {}
 
 
 def hashed(path: str, content: bytes) -> str:
@@ -254,15 +261,16 @@ def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
     return {MARK: listed, "offline-worker.js": worker.encode()}
 
 
-def site_file(checkpoints: Sequence[Published]) -> bytes:
+def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
     names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
     lessons = live_lessons(names)
-    code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons))
+    code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons), hub=bool(hub))
     site: dict[str, object] = {
         "checkpoints": [one.listed(files=None, card=one.cards()) for one in checkpoints],
         "words": code.words,
         "shared": code.shared(),
+        **hub_of(hub),
     }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
@@ -271,7 +279,8 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
     for one in checkpoints:
         blocks |= {f"{file}-{one.name}": zipped(one.file(file)) for file in one.files}
     about = f"{DESCRIPTION}\n{GENERATOR}"
-    return one_file(blocks, about=about, form="file", recurrent=recurrent, lessons=bool(lessons)).encode()
+    parts = {"recurrent": recurrent, "lessons": bool(lessons)}
+    return one_file(blocks, about=about, form="file", hub=tuple(hub), **parts).encode()
 
 
 def has_recurrent(checkpoints: Sequence[Published]) -> bool:

@@ -277,10 +277,6 @@ function wayOut({ d_model: inputs, target_vocab_size: outputs, state_scale, logi
 
 /** What a folder of another library is. @param {Record<string, string>} texts See `describe`. @returns {Description} */
 export function describeForeign(texts) {
-  require(
-    !Object.hasOwn(texts, "adapter_config.json"), "config-unsupported",
-    N_("This folder has an adapter. Merge it into its model and open the whole model."),
-  );
   const given = settingsOf(texts, "config.json"), family = familyOf(given), values = { ...family.usual, ...given };
   const task = taskOf(values, family), sizes = sizesOf(values);
   const { layers, rows, positions, names, ...known } = sizes;

@@ -24,6 +24,7 @@ CHANGES = "off.cross.3.1-2-3-4~uniform.decoder.2.5~paint.encoder.1.4.2.3.0.75"
 SAMPLES = {
     **{
         "checkpoint": "everyday-de-en",
+        "hub": "openai-community/gpt2@main",
         "text": TEXT,
         "second": "Ein zweiter Text.",
         "lang": "ko",
