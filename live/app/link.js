@@ -14,7 +14,7 @@ const KINDS_OF_PAGES = ["kind", "mask_kind", "steps_kind"];
  */
 export function readLink(hash, { site: { checkpoints, course, words }, pages, own }) {
   const { page, choices, unknown } = readAddress(hash, pages), { checkpoint = "" } = choices;
-  const isOwn = own && (own.kept.has(checkpoint) || history.state?.own);
+  const isOwn = own?.kept.has(checkpoint) || history.state?.own; // the state is there after a new start, too
   const closed = isOwn && checkpoints.every((one) => one.name !== checkpoint) ? checkpoint : "";
   const has = {
     checkpoint: (name) => checkpoints.some((one) => one.name === name), lang: (code) => Object.hasOwn(words, code),
