@@ -8,7 +8,6 @@ import { SHARED } from "./shared.js";
 const KINDS_OF_PAGES = ["kind", "mask_kind", "steps_kind"];
 
 /**
-/**
  * Read a link. A checkpoint, a language and lessons that the site does not have are unknown. `closed` is the name of a
  * checkpoint that was a visitor's own model; "" for any other one. A model of a hub waits on the page Models until the
  * visitor opens it, and then on the page `next`.

@@ -48,7 +48,8 @@ FAINT = """() => {
 # While its script runs Streamlit fades what may be old, and fades it in again after that; before our style has come its
 # captions are paler than ours. A saved report has neither, nor the element that Streamlit draws into.
 STILL = f"""() => (!document.querySelector('#root') || ({DRAWN})()) && document.getAnimations().every(
-    (one) => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)"""
+    (one) => one.playState !== 'running' || one.timeline !== document.timeline // it follows what a visitor scrolls
+        || one.effect.getTiming().iterations === Infinity)"""
 
 
 def check(page: Page, *, colours_alone: bool = False) -> None:

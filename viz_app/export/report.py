@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from model.inference.classify import Classification
 from model.inference.run import Result, Token
 from model.interventions import Intervention
 from model.messages import MessageError
@@ -117,6 +118,8 @@ def listed(translation: Result, text: str, name: str) -> Data:
 
 def task_in(translation: Result) -> str:
     """What the model did, as `Task` in live/engine/types.d.ts."""
+    if isinstance(translation, Classification):
+        return "classification"
     if translation.written:
         return "translation" if translation.source else "continuation"
     return "filling" if translation.text else "reading"
