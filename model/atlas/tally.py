@@ -108,12 +108,12 @@ class Tally:
     def from_bytes(cls, content: bytes) -> "tuple[Tally, dict[str, Any]]":
         """Raises ValueError, KeyError or OSError if `to_bytes` did not write the content."""
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            kinds = {name.partition(".")[0] for name in file.files if "." in name}
+            kinds = dict.fromkeys(name.partition(".")[0] for name in file.files if "." in name)
             texts = [text_from(one) for one in json.loads(file["texts"].tobytes())]
             found = cls(
                 done=file["done"],
                 facts=file["facts"],
-                kinds={kind: KindTally(**{name: file[f"{kind}.{name}"] for name in ARRAYS}) for kind in sorted(kinds)},
+                kinds={kind: KindTally(**{name: file[f"{kind}.{name}"] for name in ARRAYS}) for kind in kinds},
                 places=file["places"],
                 texts={text.line: text for text in texts},
             )
