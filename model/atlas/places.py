@@ -56,7 +56,7 @@ def places_of(found: BatchFound, texts: Sequence[TextTokens], *, first_head: int
         found: Of the batch.
         texts: Of the batch.
         first_head: The number of the first head of this kind.
-        written: Its rows are written tokens, of which the first may be forced.
+        written: Its rows are written tokens. The model may be forced to write some.
         seed: Of the atlas.
     """
     weights, keys = np.stack(found.weights, axis=1), np.stack(found.keys, axis=1)  # (B, L, H, T, 8)

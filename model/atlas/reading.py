@@ -23,7 +23,7 @@ __all__ = ["KEYS", "BatchFound", "Means", "batches", "means_of", "read_batch"]
 
 KEYS = 8  # of a row that are kept, the strongest
 MAX_CELLS = 1 << 22  # weights of one layer in a batch
-MAX_LOGITS = 1 << 25
+MAX_LOGITS = 1 << 24  # 67 MB; a gradient needs five times as much
 FloatArray = NDArray[np.float64]
 
 
@@ -41,7 +41,8 @@ def means_of(checkpoint: Loaded) -> Means:
     try:
         require_values(checkpoint)
         for kind in model.config.kinds:
-            model.mixing(kind, 0)
+            for layer in range(model.config.num_layers(kind)):
+                model.mixing(kind, layer)
         writes = True
     except ConfigError:
         writes = False

@@ -12,7 +12,7 @@ from model.atlas.token_classes import CLASSES
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.opening import read_by
-from model.messages import N_
+from model.messages import N_, Message
 
 __all__ = ["FORMAT", "REPLICATES", "Settings", "settings_of", "weights_sha256"]
 
@@ -70,7 +70,9 @@ class Settings:
         )
         reason = next((DIFFERENT[what] for what, same in pairs if not same), N_("another version of Headlight made it"))
         raise ConfigError(
-            "{name} does not fit: {reason}. Choose another folder, or delete this one.", name=name, reason=reason
+            "{name} does not fit: {reason}. Choose another folder, or delete this one.",
+            name=name,
+            reason=Message(reason),
         )
 
 

@@ -1,6 +1,6 @@
 """Make an atlas: in one run or in several, by one process or many, and always with the same bytes.
 
-Each process keeps its tally in a file `part-N.npz`. A run that goes on adds the parts that it finds, and measures what
+Each process keeps its tally in a file `part-N.npz`. A run that continues adds the parts that it finds, and measures what
 is missing. A share of an atlas is a folder with such parts; `merge` adds shares. The processes that `torchrun` or
 `accelerate launch` starts divide the blocks among themselves, and the first one collects the tallies at the end.
 """
@@ -40,7 +40,7 @@ PART = re.compile(r"part-(\d+)\.npz")
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """The processes of a run, of which this is one."""
+    """The processes of a run. This is one of them."""
 
     rank: int = 0
     size: int = 1
@@ -98,7 +98,7 @@ def make_atlas(
         out: The folder; for a share, where its parts are. Each of several processes may have a disk of its own.
         share: (k, n): measure the kth of n shares.
         report: Called before and after each block. An exception, also of a signal, ends the work; the same call
-            goes on later.
+            continues later.
         save_seconds: Between two saves.
         seed: Of the random numbers.
         replicates: Of the bootstrap.

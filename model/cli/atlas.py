@@ -52,7 +52,7 @@ def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
             make_atlas(checkpoint, corpus, out, share=tuple(args.share), report=report, seed=args.seed or 0)
         except KeyboardInterrupt:
             if speaks:
-                note("Stopped. The same command goes on from here.")
+                note("Stopped. The same command continues.")
             raise
 
 

@@ -173,7 +173,7 @@ class StoppedError(Exception):
     """Somebody stops the run."""
 
 
-def test_a_run_that_was_stopped_goes_on(checkpoint: Loaded, corpus: Corpus, folder: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_continues(checkpoint: Loaded, corpus: Corpus, folder: Path, tmp_path: Path) -> None:
     out, done = tmp_path / "whole", []
 
     def stop(lines: int, of: int) -> None:

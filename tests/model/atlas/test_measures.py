@@ -1,6 +1,7 @@
 """Each number of each head, against `reference.py`, which reads one text after the other, cell by cell."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from model.inference.translate import compute, forced_ids
 from model.trace import tracing
 from tests.conftest import BUNDLED
 from tests.model.atlas.reference import rows_of
+from tools.foreign_families import family_named
+from tools.small_models import make_family
 
 TEXTS = (
     "Where is the unbelievable station?",
@@ -75,6 +78,25 @@ def compare(expected: dict[str, list[float]], sums: np.ndarray, rows: np.ndarray
         if name != "importance":
             assert rows[n] == len(expected.get(name, ())), name
             assert sums[n] == pytest.approx(sum(expected.get(name, ())), abs=2e-4), name
+
+
+@pytest.mark.parametrize("title", ["SqueezeBERT", "T5", "LED"])
+def test_models_of_other_libraries_are_measured_too(tmp_path: Path, title: str) -> None:
+    """Of SqueezeBERT and LED only the weights are known, and an LED pads its windows."""
+    checkpoint = open_checkpoint(make_family(tmp_path / title, family_named(title)))
+    means = means_of(checkpoint)
+    assert (means.importance, means.writes) == ((True, True) if title == "T5" else (False, False))
+    lines = [Line(number=i, text=text) for i, text in enumerate(TEXTS, start=1)]
+    _, found = measured(checkpoint, lines)
+    for kind, of_kind in found.items():
+        sums, rows = of_kind.numbers()
+        for i, result in enumerate(results_of(checkpoint, lines)):
+            for layer, head in ((0, 1), (1, 0)):
+                expected = rows_of(result, kind, layer, head)
+                for name in ("entropy", "confidence", "distance", "previous", "same", "start", "end", "special"):
+                    n = NAMES.index(name)
+                    assert rows[i, n] == len(expected.get(name, ()))
+                    assert sums[i, layer, head, n] == pytest.approx(sum(expected.get(name, ())), abs=1e-3), (kind, name)
 
 
 def test_a_language_model_reads_the_text_itself() -> None:
