@@ -3,9 +3,8 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import reduce
+from dataclasses import dataclass
 from itertools import islice
-from operator import add
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from model.atlas.corpus import Corpus
 from model.atlas.hashing import poisson_weights
 from model.atlas.places import PLACE, Places, kept, places_of
 from model.atlas.reading import BatchFound, Means, batches, read_batch
-from model.atlas.tally import KindTally, Tally, rounded, weighted_sums
+from model.atlas.tally import IntArray, KindTally, Tally, rounded, weighted_sums
 from model.atlas.texts import TextTokens, read_texts
 from model.atlas.token_classes import CLASSES
 from model.checkpoints.checkpoint import Loaded
@@ -45,16 +44,18 @@ def tally_of(checkpoint: Loaded, corpus: Corpus, index: int, *, means: Means, se
     if not lines:
         return Tally(**{**vars(Tally.nothing(corpus.blocks)), "done": done})
     texts = read_texts(checkpoint, lines)
-    parts: dict[str, list[KindTally]] = {kind: [] for kind in checkpoint.model.config.kinds}
+    parts: dict[str, list[BatchSums]] = {kind: [] for kind in checkpoint.model.config.kinds}
     places: list[Places] = [np.zeros(0, PLACE)]
+    numbers: list[int] = []  # of the lines, in the order of the batches
     for batch in batches(checkpoint.model, texts):
+        numbers += [text.line for text in batch]
         first = 0
         for kind, found in read_batch(checkpoint, batch, means).items():
-            weights = poisson_weights(seed, [text.line for text in batch], replicates)
             written = KINDS[kind].queries == "written"
-            parts[kind].append(kind_tally(checkpoint, kind, found, batch, weights))
+            parts[kind].append(batch_sums(checkpoint, kind, found, batch))
             places.append(places_of(found, batch, first_head=first, written=written, seed=seed))
             first += checkpoint.model.config.num_layers(kind) * checkpoint.model.config.num_heads
+    weights = poisson_weights(seed, numbers, replicates)
     left = kept(np.concatenate(places))
     with_places = set(left["line"].tolist())
     cut = [text.cut for text in texts]
@@ -62,30 +63,46 @@ def tally_of(checkpoint: Loaded, corpus: Corpus, index: int, *, means: Means, se
     return Tally(
         done=done,
         facts=np.array(facts, np.int64),
-        kinds={kind: reduce(add, some) for kind, some in parts.items()},
+        kinds={kind: kind_tally(some, weights) for kind, some in parts.items()},
         places=left,
         texts={text.line: text for text in texts if text.line in with_places},
     )
 
 
-def kind_tally(
-    checkpoint: Loaded, kind: str, found: BatchFound, texts: Sequence[TextTokens], weights: NDArray[np.int64]
-) -> KindTally:
-    """The sums of one batch, with the bootstrap weights (R, B) of its texts."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BatchSums:
+    """Of one kind of attention in the B texts of a batch; see `KindTally`."""
+
+    values: IntArray  # (B, L, H, N)
+    counts: IntArray  # (B, N)
+    profile: IntArray
+    writes: IntArray
+    rows: IntArray
+
+
+def batch_sums(checkpoint: Loaded, kind: str, found: BatchFound, texts: Sequence[TextTokens]) -> BatchSums:
+    """The sums of each text of a batch, as whole numbers."""
     numbers, counts = found.numbers()
-    values = rounded(numbers)
-    every = np.concatenate([np.ones((1, len(texts)), np.int64), weights])  # (1 + R, B)
-    sums = weighted_sums(every, values.reshape(len(texts), -1)).reshape(len(every), *values.shape[1:])
     layout = found.layout
     real, special = layout.rows.cpu().numpy(), layout.row_classes[..., 0].sum().item()
     forced = sum(text.forced for text in texts) if KINDS[kind].queries == "written" else 0
-    return KindTally(
-        sums=sums,
-        counts=every @ counts,
-        texts=(counts > 0).sum(axis=0),
+    return BatchSums(
+        values=rounded(numbers),
+        counts=counts,
         profile=rounded(np.stack(found.profiles, axis=1)).sum(axis=0),
         writes=rounded(written_vectors(checkpoint, kind, found)),
         rows=np.array([real.sum(), special, forced, (~real).sum()], np.int64),
+    )
+
+
+def kind_tally(parts: Sequence[BatchSums], weights: IntArray) -> KindTally:
+    """The sums of a block, with the bootstrap weights (R, N) of its texts in the order of the batches."""
+    values, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "counts"))
+    every = np.concatenate([np.ones((1, len(values)), np.int64), weights])  # (1 + R, N)
+    sums = weighted_sums(every, values.reshape(len(values), -1)).reshape(len(every), *values.shape[1:])
+    profile, writes, rows = (sum(getattr(part, name) for part in parts) for name in ("profile", "writes", "rows"))
+    return KindTally(
+        sums=sums, counts=every @ counts, texts=(counts > 0).sum(axis=0), profile=profile, writes=writes, rows=rows
     )
 
 

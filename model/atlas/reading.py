@@ -23,7 +23,7 @@ __all__ = ["KEYS", "BatchFound", "Means", "batches", "means_of", "read_batch"]
 
 KEYS = 8  # of a row that are kept, the strongest
 MAX_CELLS = 1 << 22  # weights of one layer in a batch
-MAX_LOGITS = 1 << 24  # 67 MB; a gradient needs five times as much
+MAX_LOGITS = 1 << 23  # 34 MB; a gradient needs five times as much, and each core has a batch of its own
 FloatArray = NDArray[np.float64]
 
 

@@ -18,7 +18,7 @@ from model.atlas.places import PLACE, Places, kept
 from model.atlas.texts import Side, TextTokens
 from model.config.section import ConfigError
 
-__all__ = ["FACTS", "ROW_FACTS", "UNIT", "KindTally", "Tally", "add", "rounded", "weighted_sums"]
+__all__ = ["FACTS", "ROW_FACTS", "UNIT", "IntArray", "KindTally", "Tally", "add", "rounded", "weighted_sums"]
 
 UNIT = 2.0**-20  # of all sums
 EXACT = 2.0**53  # whole numbers below are exact in double precision

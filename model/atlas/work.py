@@ -1,7 +1,7 @@
 """Make an atlas: in one run or in several, by one process or many, and always with the same bytes.
 
-Each process keeps its tally in a file `part-N.npz`. A run that continues adds the parts that it finds, and measures what
-is missing. A share of an atlas is a folder with such parts; `merge` adds shares. The processes that `torchrun` or
+Each process keeps its tally in a file `part-N.npz`. A run that continues adds the parts that it finds, and measures
+what is missing. A share of an atlas is a folder with such parts; `merge` adds shares. The processes that `torchrun` or
 `accelerate launch` starts divide the blocks among themselves, and the first one collects the tallies at the end.
 """
 
@@ -58,6 +58,11 @@ class Team:
         if self.size > 1:
             dist.gather_object(tally, found)
         return found or ()
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.size > 1:
+            dist.barrier()
 
 
 @contextmanager
@@ -124,9 +129,11 @@ def make_atlas(
         tally = measure(
             checkpoint, corpus, own[team.rank :: team.size], tally, part, means=means, report=report, every=save_seconds
         )
-        if whole and (tallies := team.collected(tally)):
-            write_atlas(add(tallies, corpus.blocks), settings, out)
-            shutil.rmtree(work)
+        if whole:
+            if tallies := team.collected(tally):
+                write_atlas(add(tallies, corpus.blocks), settings, out)
+            team.wait()  # the parts of all stay until the atlas is written
+            shutil.rmtree(work, ignore_errors=True)  # another process may have removed it
 
 
 @dataclass(frozen=True, kw_only=True)
