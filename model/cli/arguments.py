@@ -30,7 +30,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
-TYPES = {"int": int, "float": float, "positive": positive, "setting": setting}
+def share(text: str) -> tuple[int, int]:
+    """Read `k/n`: the kth of n shares."""
+    parts = text.split("/")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts) or not 1 <= int(parts[0]) <= int(parts[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} must have the form 1/3: the first of three shares")
+    return int(parts[0]), int(parts[1])
+
+
+TYPES = {"int": int, "float": float, "positive": positive, "setting": setting, "share": share}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | export | …
+"""The command line: python -m model train | evaluate | translate | classify | attention | atlas | …
 
 `headlight publish` and `headlight attention --html` need the screen. They are in `headlight/`.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from model.checkpoints.checkpoint import CheckpointError
 from model.cli import commands
 from model.cli.arguments import FILE, Command, commands_in
+from model.cli.atlas import run_atlas
 from model.cli.describe import run_describe
 from model.cli.evaluate import run_evaluate
 from model.config.section import ConfigError
@@ -31,6 +32,7 @@ COMMANDS = commands_in(
         "translate": commands.run_translate,
         "classify": commands.run_classify,
         "attention": commands.run_attention,
+        "atlas": run_atlas,
         "export": commands.run_export,
         "fetch": commands.run_fetch,
         "describe": run_describe,

@@ -37,7 +37,7 @@ from model.safety.folder_files import checkpoint_folder, require_whole_files, un
 from model.safety.weight_files import files_of_weights
 from model.trace import tracing, untraced
 
-__all__ = ["AnyCheckpoint", "AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
+__all__ = ["AnyCheckpoint", "AnyConfig", "open_checkpoint", "open_translator", "read_any_config", "read_by"]
 
 AnyCheckpoint = Checkpoint | ClassifierCheckpoint
 AnyConfig = CheckpointConfig | ForeignConfig

@@ -65,7 +65,11 @@ class TokenizerPair:
         Returns:
             The ids, and how many tokens of the text were cut off.
         """
-        encoding, specials = self.encode(text, max_length), self.specials
+        return self.framed(self.encode(text, max_length), max_length)
+
+    def framed(self, encoding: Encoding, max_length: int) -> tuple[list[int], int]:
+        """`source_ids` of a text that is already encoded."""
+        specials = self.specials
         kept = encoding.ids[: max_length - len(specials.before) - len(specials.after)]
         whole = [*specials.before, *kept, *specials.after]
         # Without special tokens, an empty text would have no ids.

@@ -1,0 +1,246 @@
+"""Make an atlas: in one run or in several, by one process or many, and always with the same bytes.
+
+Each process keeps its tally in a file `part-N.npz`. A run that continues adds the parts that it finds, and measures
+what is missing. A share of an atlas is a folder with such parts; `merge` adds shares. The processes that `torchrun` or
+`accelerate launch` starts divide the blocks among themselves, and the first one collects the tallies at the end.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import torch.distributed as dist
+from numpy.typing import NDArray
+
+from model.atlas.corpus import Corpus
+from model.atlas.measuring import measured_blocks
+from model.atlas.reading import Means, means_of
+from model.atlas.settings import REPLICATES, Settings, settings_of
+from model.atlas.store import require_free, write_atlas
+from model.atlas.tally import Tally, add
+from model.atlas.texts import longest_text
+from model.checkpoints.checkpoint import Loaded
+from model.config.section import ConfigError
+from model.files import replace_file
+from model.safety.errors import first_line
+
+__all__ = ["PART", "Report", "make_atlas", "merge", "unfinished_folder"]
+
+Report = Callable[[int, int], object]  # (lines done, all lines of this process)
+SAVE_SECONDS = 20.0  # between two saves; a process that is killed loses no more than this
+PART = re.compile(r"part-(\d+)\.npz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """The processes of a run. This is one of them."""
+
+    rank: int = 0
+    size: int = 1
+
+    def any_done(self, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The blocks that any process has measured before."""
+        found: list[NDArray[np.bool_]] = [done] * self.size
+        if self.size > 1:
+            dist.all_gather_object(found, done)
+        return np.logical_or.reduce(found)
+
+    def collected(self, tally: Tally) -> Sequence[Tally]:
+        """The tallies of all processes at the first one; none at the others."""
+        found: list[Tally] | None = [tally] * self.size if self.rank == 0 else None
+        if self.size > 1:
+            dist.gather_object(tally, found)
+        return found or ()
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def launched_team() -> Iterator[Team]:
+    """The processes that a launcher started, or this one alone."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield Team()
+        return
+    dist.init_process_group("gloo", timeout=timedelta(days=7))
+    try:
+        yield Team(rank=dist.get_rank(), size=size)
+    finally:
+        dist.destroy_process_group()
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Where the parts of an atlas are before it is complete."""
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def make_atlas(
+    checkpoint: Loaded,
+    corpus: Corpus,
+    out: Path,
+    *,
+    share: tuple[int, int] = (1, 1),
+    report: Report = lambda done, lines: None,
+    save_seconds: float = SAVE_SECONDS,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> None:
+    """Measure a corpus and write the folder of its atlas, or one share of it. What is there already is not measured.
+
+    Args:
+        checkpoint: Of any task; never changed.
+        corpus: The texts.
+        out: The folder; for a share, where its parts are. Each of several processes may have a disk of its own.
+        share: (k, n): measure the kth of n shares.
+        report: Called before and after each block. An exception, also of a signal, ends the work; the same call
+            continues later.
+        save_seconds: Between two saves.
+        seed: Of the random numbers.
+        replicates: Of the bootstrap.
+
+    Raises:
+        ConfigError: the model has no attention, or the folder has something else.
+        CorpusError: the corpus cannot be read any more.
+        CheckpointError: a file cannot be written.
+    """
+    means = means_of(checkpoint)
+    longest = longest_text(checkpoint.model)
+    settings = settings_of(checkpoint, corpus, means, longest=longest, seed=seed, replicates=replicates)
+    whole = share == (1, 1)
+    work = unfinished_folder(out) if whole else out
+    with launched_team() as team:
+        if whole and team.rank == 0:
+            require_free(out)
+        tally, absorbed = parts_in(work, settings, team)
+        done = team.any_done(tally.done)
+        own = [block for block in range(share[0] - 1, corpus.blocks, share[1]) if not done[block]]
+        work.mkdir(parents=True, exist_ok=True)
+        part = Part(path=work / f"part-{team.rank}.npz", settings=settings, absorbed=absorbed)
+        tally = measure(
+            checkpoint, corpus, own[team.rank :: team.size], tally, part, means=means, report=report, every=save_seconds
+        )
+        if whole:
+            if tallies := team.collected(tally):
+                write_atlas(add(tallies, corpus.blocks), settings, out)
+            team.wait()  # the parts of all stay until the atlas is written
+            shutil.rmtree(work, ignore_errors=True)  # another process may have removed it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The file of the tally of one process."""
+
+    path: Path
+    settings: Settings
+    absorbed: Sequence[Path]  # parts of an earlier run whose tallies are in it
+
+    def save(self, tally: Tally) -> None:
+        replace_file(self.path, tally.to_bytes(self.settings.to_dict()))
+        for path in self.absorbed:
+            if path != self.path:
+                path.unlink(missing_ok=True)
+
+
+def measure(
+    checkpoint: Loaded,
+    corpus: Corpus,
+    blocks: Sequence[int],
+    tally: Tally,
+    part: Part,
+    *,
+    means: Means,
+    report: Report,
+    every: float,
+) -> Tally:
+    """Add blocks to a tally, and save it now and then and at the end."""
+    settings, saved = part.settings, time.monotonic()
+    lines = [min(settings.block, corpus.lines - block * settings.block) for block in blocks]
+    measured = measured_blocks(
+        checkpoint, corpus, blocks, means=means, seed=settings.seed, replicates=settings.replicates
+    )
+    try:
+        report(0, sum(lines))
+        for number, block in enumerate(measured, start=1):
+            tally = tally + block
+            report(sum(lines[:number]), sum(lines))
+            if time.monotonic() - saved >= every:
+                part.save(tally)
+                saved = time.monotonic()
+    finally:
+        measured.close()
+        part.save(tally)
+    return tally
+
+
+def parts_in(work: Path, settings: Settings, team: Team) -> tuple[Tally, list[Path]]:
+    """What this process takes from earlier runs, and the files with it.
+
+    Raises:
+        ConfigError: a part is damaged, or belongs to another atlas.
+    """
+    numbered = {int(match[1]): path for path in work.glob("*") if (match := PART.fullmatch(path.name))}
+    paths = [path for number, path in sorted(numbered.items()) if number % team.size == team.rank]
+    if work.exists() and not numbered and any(work.iterdir()):
+        raise ConfigError("{folder} has other files. Choose another folder for the atlas.", folder=work)
+    found = [(path, *read_part(path)) for path in paths]
+    for path, _, others in found:
+        settings.require_same(others, f"{path.parent.name}/{path.name}")
+    tally = Tally.nothing(-(-settings.lines // settings.block))
+    for _, one, _ in sorted(found, key=lambda part: -int(part[1].done.sum())):
+        if not np.all(tally.done[one.done]):  # else it is in a part that was saved just before the run ended
+            tally = tally + one
+    return tally, paths
+
+
+def read_part(path: Path) -> tuple[Tally, Settings]:
+    """Raises ConfigError if the file is damaged."""
+    try:
+        tally, settings = Tally.from_bytes(path.read_bytes())
+        return tally, Settings.from_dict(settings)
+    except Exception as error:  # damaged archives raise many kinds of errors
+        raise ConfigError(
+            "{file} is damaged, or it is no part of an atlas ({problem}). Delete it.",
+            file=path,
+            problem=first_line(error),
+        ) from error
+
+
+def merge(folders: Sequence[Path], out: Path) -> None:
+    """Write the atlas of several shares.
+
+    Args:
+        folders: Of the shares, in any order.
+        out: A new folder.
+
+    Raises:
+        ConfigError: the shares do not fit each other, one is missing, or `out` exists.
+        CheckpointError: a file cannot be written.
+    """
+    require_free(out)
+    found = []
+    for folder in folders:
+        paths = sorted(path for path in folder.glob("*") if PART.fullmatch(path.name))
+        if not paths:
+            raise ConfigError("{folder} has no part of an atlas. Name the folders of all shares.", folder=folder)
+        found += [(path, *read_part(path)) for path in paths]
+    settings = found[0][2]
+    for path, _, others in found:
+        settings.require_same(others, f"{path.parent.name}/{path.name}")
+    tally = add((one for _, one, _ in found), len(found[0][1].done))
+    if not tally.done.all():
+        raise ConfigError(
+            "{missing} of {all} blocks of lines are missing. Name the folders of all shares, and finish each.",
+            missing=int((~tally.done).sum()),
+            all=len(tally.done),
+        )
+    write_atlas(tally, settings, out)
