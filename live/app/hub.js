@@ -18,7 +18,7 @@ const LIST_DAMAGED = N_("The list of files from {host} cannot be read. Try again
  * The name of a model as a visitor writes it, also as an address of the host: without the address of the host.
  * @param {string} hub @param {string} text
  */
-export function nameIn(hub, text) {
+export function modelNameIn(hub, text) {
   const name = text.trim().replace(`${hub}/`, ""), { published } = SHARED.choices.hub;
   require(
     new RegExp(`^(?:${published})$`).test(name), "hub-name",

@@ -1,5 +1,5 @@
 // A model of a hub: the field for its name, the link that names it, and how its files are found.
-import { hubFiles, nameIn } from "../app/hub.js";
+import { hubFiles, modelNameIn } from "../app/hub.js";
 import { button, note } from "../controls/controls.js";
 import { el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
@@ -36,7 +36,7 @@ export class HubModel {
   ask() {
     const { app, own } = this;
     try {
-      const name = nameIn(this.address, this.typed), opened = this.opened(name);
+      const name = modelNameIn(this.address, this.typed), opened = this.opened(name);
       if (opened) return app.choose(opened.name, "translate");
       this.name = "";
       app.change({ hub: name, text: "", second: "", layer: "", head: "", intervention: "" });

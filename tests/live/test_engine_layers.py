@@ -12,11 +12,11 @@ from viz_app.export.live_page import script_of
 ENGINE = ROOT / "live" / "engine"
 FILES = sorted(ENGINE.rglob("*.js"))
 IMPORT = re.compile(r'^import .*? from "(.+?)";$', re.M)
-MOST_BYTES = 90_000  # of all files as one minified script
+MOST_BYTES = 97_000  # of all files as one minified script
 # Folders from the lower to the upper ones. A file imports only from its own folder and from those before it.
 FOLDERS = ("config", "network", "text", "tokenizers", "foreign", "decoding", "inference", "analysis")
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.
-LOWEST = ("errors", "json", "tensor", "kernel", "matrix", "safetensors", "trace", "changes", "interventions")
+LOWEST = ("errors", "json", "tensor", "kernel", "matrix", "remote", "safetensors", "trace", "changes", "interventions")
 HIGHEST = ("checkpoint", "opening", "engine", "worker")
 LIBRARY = "tokenizers"  # the folder that reads what the library of this name reads in Python
 

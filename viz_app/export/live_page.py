@@ -78,6 +78,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
+END_OF_SCRIPT = re.compile("</(script)", re.IGNORECASE)  # only in a text: a regular expression may end with "</"
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
 SELECTOR_END = re.compile(r",(?![^(]*\))")
@@ -214,7 +215,8 @@ def one_file(
 @cache
 def frame(form: Form, *, recurrent: bool, lessons: bool, hub: tuple[str, ...]) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    script = code_of_page(form, recurrent=recurrent, lessons=lessons, hub=bool(hub)).script.replace("</", "<\\/")
+    code = code_of_page(form, recurrent=recurrent, lessons=lessons, hub=bool(hub))
+    script = END_OF_SCRIPT.sub(r"<\\/\1", code.script)
     common = POLICY.replace("'self'{hosts}", "{hosts}" if hub else "'none'")
     common = common.replace("'self' ", "").replace("'self'", "'none'")
     scripts = [f"'{integrity(script)}'", f"'{integrity(start_code()[0])}'"]

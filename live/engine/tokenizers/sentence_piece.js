@@ -70,7 +70,7 @@ function around(before, after, idOf) {
 }
 
 /** Marian: the pieces cut a text, and vocab.json, which has those of both languages, gives their numbers. */
-function marian(texts) {
+function marianTokenizer(texts) {
   const vocab = parseJson(texts["vocab.json"]), { pieces, unknown, table, prefix, strips } = readPieces(
     texts, "source.spm", UNIGRAM, (found) => found.pieces.every(([, , type]) => type < USER_DEFINED)
   );
@@ -86,7 +86,7 @@ function marian(texts) {
 }
 
 /** T5: its pieces, and behind them the tokens for gaps. */
-function t5(texts, { extra_ids = 100 }) {
+function t5Tokenizer(texts, { extra_ids = 100 }) {
   const { pieces, table } = readPieces(texts, "spiece.model", UNIGRAM);
   requireKnownPart(extra_ids <= MAX_GAPS, "extra_ids");
   const gaps = Array.from({ length: extra_ids }, (_, i) => (
@@ -101,7 +101,7 @@ function t5(texts, { extra_ids = 100 }) {
 }
 
 /** Llama: byte pairs. Two pieces merge if their joined text is a piece. Earlier pieces come first. */
-function llama(texts, { legacy = false, add_bos_token = false }) {
+function llamaTokenizer(texts, { legacy = false, add_bos_token = false }) {
   const { pieces } = readPieces(texts, "tokenizer.model", BYTE_PAIRS, ({ prefix }) => prefix);
   const vocab = new Map(pieces.map(([piece], id) => [piece, id])), merges = [];
   for (const [piece] of pieces)
@@ -128,7 +128,7 @@ function llama(texts, { legacy = false, add_bos_token = false }) {
  */
 export function ofSentencePiece(texts, settings) {
   const has = (...names) => names.every((name) => Object.hasOwn(texts, name));
-  if (has("source.spm", "vocab.json")) return marian(texts);
-  if (has("spiece.model")) return t5(texts, settings);
-  return has("tokenizer.model") ? llama(texts, settings) : null;
+  if (has("source.spm", "vocab.json")) return marianTokenizer(texts);
+  if (has("spiece.model")) return t5Tokenizer(texts, settings);
+  return has("tokenizer.model") ? llamaTokenizer(texts, settings) : null;
 }
