@@ -77,6 +77,8 @@ def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
     """What the files of a `readable` folder say."""
     task, kind = architecture(config, folder)
     require_attention(config, folder.name)
+    if task == "continuation":
+        require_causal(config, folder.name)
     texts, fills = texts_of(folder), fills_gaps(kind)
     return ForeignConfig(
         family=str(config.model_type),
@@ -269,6 +271,20 @@ def require_attention(config: PreTrainedConfig, name: str) -> None:
             "Some layers of {name} do not use attention ({others}), so they cannot be shown.",
             name=name,
             others=", ".join(others),
+        )
+
+
+def require_causal(config: PreTrainedConfig, name: str) -> None:
+    """Raises CheckpointError if the tokens of a language model attend to later ones too: each new token would change
+    the maps of all others."""
+    encoder = config.model_type in FILLING and not (config.is_decoder or getattr(config, "causal", False))
+    setting = "is_decoder: false" if encoder else "use_bidirectional_attention: true"
+    if encoder or getattr(config, "use_bidirectional_attention", False):
+        raise CheckpointError(
+            "{name} continues a text, but its tokens attend to later ones too ({setting} in config.json). Headlight "
+            "shows language models that attend only to earlier tokens.",
+            name=name,
+            setting=setting,
         )
 
 

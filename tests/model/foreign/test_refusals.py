@@ -20,7 +20,9 @@ from transformers import (
     BertConfig,
     DogeConfig,
     EncoderDecoderConfig,
+    Gemma3TextConfig,
     PreTrainedConfig,
+    RobertaConfig,
     T5GemmaConfig,
 )
 from transformers.utils import logging
@@ -65,12 +67,19 @@ def test_a_refusal_names_its_reason(made: Make, title: str, said: str) -> None:
     [
         (EncoderDecoderConfig.from_encoder_decoder_configs(BertConfig(), BertConfig()), "consists of several models"),
         (T5GemmaConfig(), "consists of several models"),
+        (RobertaConfig(), r"attend to later ones too \(is_decoder: false in config\.json\)"),
+        (Gemma3TextConfig(use_bidirectional_attention=True), r"\(use_bidirectional_attention: true"),
         (DogeConfig(), r"num_experts is 16,384\. The largest value that opens is 1,000"),
     ],
-    ids=["bert2bert", "t5gemma", "doge"],
+    ids=["bert2bert", "t5gemma", "roberta", "gemma3", "doge"],
 )
 def test_a_configuration_alone_is_refused_with_its_reason(tmp_path: Path, config: PreTrainedConfig, said: str) -> None:
-    names = {"encoder-decoder": "EncoderDecoderModel", "t5gemma": "T5GemmaForConditionalGeneration"}
+    names = {
+        "encoder-decoder": "EncoderDecoderModel",
+        "t5gemma": "T5GemmaForConditionalGeneration",
+        "roberta": "RobertaForCausalLM",
+        "gemma3_text": "Gemma3ForCausalLM",
+    }
     config.architectures = [names.get(config.model_type, "DogeForCausalLM")]
     config.save_pretrained(tmp_path)
     with pytest.raises(CheckpointError, match=said):
