@@ -276,7 +276,8 @@ def require_attention(config: PreTrainedConfig, name: str) -> None:
 
 def require_causal(config: PreTrainedConfig, name: str) -> None:
     """Raises CheckpointError if the tokens of a language model attend to later ones too: each new token would change
-    the maps of all others."""
+    the maps of all others.
+    """
     encoder = config.model_type in FILLING and not (config.is_decoder or getattr(config, "causal", False))
     setting = "is_decoder: false" if encoder else "use_bidirectional_attention: true"
     if encoder or getattr(config, "use_bidirectional_attention", False):
