@@ -2,6 +2,7 @@
 
 import argparse
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,5 +112,5 @@ def start_of_page(file: Path) -> bytes:
             return page.read(4096)
     except zipfile.BadZipFile:
         return file.read_bytes()[:4096]
-    except KeyError:
+    except (KeyError, RuntimeError, EOFError, zlib.error):  # no such file in it, or one with a password or damage
         return b""

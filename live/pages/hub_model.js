@@ -46,9 +46,12 @@ export class HubModel {
     }
   }
 
+  /** A link that waits for a model of the hub ends. One to an open or a closed model stays. */
   cancel() {
+    const { app, app: { choices: { hub = "" } } } = this;
+    if (!hub || this.opened(hub)) return app.redraw();
     this.name = "";
-    this.app.change({ hub: "" });
+    app.change({ hub: "" });
   }
 
   /**
