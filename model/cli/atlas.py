@@ -49,7 +49,7 @@ def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
             bar.update(done - bar.n)
 
         try:
-            make_atlas(checkpoint, corpus, out, share=tuple(args.share), report=report, seed=args.seed or 0)
+            make_atlas(checkpoint, corpus, out, share=args.share or (1, 1), report=report, seed=args.seed or 0)
         except KeyboardInterrupt:
             if speaks:
                 note("Stopped. The same command continues.")
@@ -58,7 +58,7 @@ def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
 
 def summarize(args: argparse.Namespace, out: Path) -> None:
     """Say what is there now."""
-    if not args.merge and tuple(args.share) != (1, 1):
+    if args.share and args.share != (1, 1):
         print(f"Share {args.share[0]} of {args.share[1]} is in {out}. Merge all shares with --merge.")
         return
     from model.atlas.atlas import open_atlas
