@@ -39,12 +39,13 @@ export async function hubFiles(hub, asked, signal) {
     values: { ...values, file: shown(asked) }, most: LIST, signal,
     refusals: { 401: UNKNOWN, 403: CLOSED, 404: UNKNOWN },
   });
-  const { sha, siblings, gated } = await list.text().then(parseJson).catch(() => ({}));
+  const { sha, siblings, gated } = (await list.text().then(parseJson).catch(() => null)) ?? {};
   require(Array.isArray(siblings) && siblings.length <= MAX_FILES, "hub-list", LIST_DAMAGED, values);
   require(!gated, "hub-closed", CLOSED, values);
   const commit = /^[\da-f]{40}$/.test(sha) ? sha : revision; // all files are of one state of the model
   const home = `${hub}/${name}/resolve/${encodeURIComponent(commit)}/`, folder = name.slice(name.indexOf("/") + 1);
-  return siblings.map(({ rfilename: file, size } = {}) => {
+  return siblings.map((one) => {
+    const { rfilename: file, size } = one ?? {};
     require(typeof file === "string" && Number.isSafeInteger(size) && size >= 0, "hub-list", LIST_DAMAGED, values);
     const address = home + file.split("/").map(encodeURIComponent).join("/");
     return fileOfHub(`${folder}/${file}`, size, address, { ...values, file: shown(file) });

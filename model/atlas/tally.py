@@ -8,7 +8,6 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -132,5 +131,12 @@ def text_array(text: str) -> NDArray[np.uint8]:
 
 
 def add(tallies: Iterable[Tally], blocks: int) -> Tally:
-    """The tally of all blocks of the given ones; see `Tally.__add__`."""
-    return reduce(lambda one, other: one + other, tallies, Tally.nothing(blocks))
+    """The tally of all blocks of the given ones; see `Tally.__add__`.
+
+    A tally whose blocks are all in a larger one is left out: a run may have ended just after it was saved there.
+    """
+    whole = Tally.nothing(blocks)
+    for one in sorted(tallies, key=lambda each: -int(each.done.sum())):
+        if not np.all(whole.done[one.done]):
+            whole = whole + one
+    return whole

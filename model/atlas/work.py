@@ -7,10 +7,9 @@ what is missing. A share of an atlas is a folder with such parts; `merge` adds s
 
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -133,7 +132,7 @@ def make_atlas(
             if tallies := team.collected(tally):
                 write_atlas(add(tallies, corpus.blocks), settings, out)
             team.wait()  # the parts of all stay until the atlas is written
-            shutil.rmtree(work, ignore_errors=True)  # another process may have removed it
+            remove_parts(work)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,11 +194,16 @@ def parts_in(work: Path, settings: Settings, team: Team) -> tuple[Tally, list[Pa
     found = [(path, *read_part(path)) for path in paths]
     for path, _, others in found:
         settings.require_same(others, f"{path.parent.name}/{path.name}")
-    tally = Tally.nothing(-(-settings.lines // settings.block))
-    for _, one, _ in sorted(found, key=lambda part: -int(part[1].done.sum())):
-        if not np.all(tally.done[one.done]):  # else it is in a part that was saved just before the run ended
-            tally = tally + one
-    return tally, paths
+    return add((one for _, one, _ in found), -(-settings.lines // settings.block)), paths
+
+
+def remove_parts(work: Path) -> None:
+    """Remove the parts of an atlas, and their folder if it has nothing else. Another process may do the same."""
+    for path in work.glob("*"):
+        if PART.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        work.rmdir()
 
 
 def read_part(path: Path) -> tuple[Tally, Settings]:

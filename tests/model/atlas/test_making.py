@@ -146,6 +146,8 @@ def test_any_order_of_blocks_gives_the_same_bytes(checkpoint: Loaded, corpus: Co
     tallies = [tally_of(checkpoint, corpus, i, means=means, seed=0, replicates=20) for i in (0, 1, 2)]
     one, other = add(tallies, 3), add([tallies[2], tallies[1] + tallies[0]], 3)
     assert one.to_bytes({}) == other.to_bytes({})
+    saved_twice = add([tallies[1], tallies[0] + tallies[1], tallies[2]], 3)  # by a run that ended just then
+    assert saved_twice.to_bytes({}) == one.to_bytes({})
     with pytest.raises(ConfigError, match="have the same lines"):
         one + tallies[1]
 
