@@ -43,7 +43,8 @@ export function startSearch(model, source, search, options) {
 function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
   const { task, config: { max_length: length }, specials } = checkpoint;
   if (task !== "continuation") {
-    const found = sourceOf(checkpoint, text, "", length), usual = lengthLimit(found.ids.length, length);
+    const found = sourceOf(checkpoint, text, "", length);
+    const usual = lengthLimit(found.ids.length, length, specials.rules?.fewest);
     return { ...found, options: { specials, forced, limit }, given: 0, most: Math.min(limit, length) || usual };
   }
   const most = Math.min(limit || NEW_TOKENS, Math.floor(length / 2));

@@ -1,0 +1,139 @@
+// The rules about the tokens that a model writes, from the settings that `generate` of Hugging Face's `transformers`
+// obeys. They change the logits of the next token in place. model/foreign/generation.py has the same ones.
+import { N_, require, shown } from "../errors.js";
+
+const MAX_PHRASES = 1000, MAX_PHRASE_TOKENS = 10_000; // of bad_words_ids and sequence_bias
+const MAX_TOKENS = 1_000_000; // of suppress_tokens
+const LARGEST = 3.4028234663852886e38; // in single precision
+
+const isTrue = (value) => value === true, isCount = (value) => Number.isInteger(value) && value > 0;
+const isPenalty = (value) => Number.isFinite(value) && value > 0;
+const areWhole = (value) => Array.isArray(value) && value.every(Number.isInteger);
+const areTokens = (value, rows) => areWhole(value) && value.every((id) => id >= 0 && id < rows);
+const arePhrases = (value, rows) => Array.isArray(value) && value.every((phrase) => areTokens(phrase, rows));
+const areBiases = (value, rows) => Array.isArray(value) && value.every(
+  (pair) => areTokens(pair?.[0], rows) && Number.isFinite(pair[1])
+);
+
+/** The tokens of a text that follow there on the last n - 1 ids. @param {number[]} text @param {number[]} ids */
+function following(text, ids, n) {
+  return text.filter((_, i) => {
+    let same = 1;
+    while (same < n && i >= same && text[i - same] === ids[ids.length - same]) same++;
+    return same === n;
+  });
+}
+
+/** @param {Float32Array} scores @param {number[]} ids */
+function ban(scores, ids) {
+  for (const id of ids) scores[id] = -Infinity;
+}
+
+/** A penalty above 1 makes tokens less probable. @param {Float32Array} scores @param {number[]} ids */
+function penalize(scores, ids, given) {
+  const penalty = Math.fround(given);
+  for (const id of new Set(ids)) scores[id] = scores[id] < 0 ? scores[id] * penalty : scores[id] / penalty;
+}
+
+/** Change the score of the last token of each phrase where the others have just been written. @type {Rule} */
+function favour(scores, phrases, { ids }) {
+  for (const [phrase, bias] of phrases) {
+    const last = phrase.length - 1;
+    if (phrase.every((id, i) => i === last || id === ids[ids.length - last + i])) scores[phrase[last]] += bias;
+  }
+}
+
+/**
+ * Each setting, in the order of the library: whether its value can be used, and what it does.
+ * @type {[string, (value: any, rows: number) => boolean, Rule][]}
+ */
+const RULES = [
+  ["sequence_bias", areBiases, favour],
+  ["encoder_repetition_penalty", isPenalty, (scores, value, { source }) => penalize(scores, source, 1 / value)],
+  ["repetition_penalty", isPenalty, (scores, value, { ids }) => penalize(scores, ids, value)],
+  ["no_repeat_ngram_size", isCount, (scores, n, { ids }) => ban(scores, following(ids, ids, n))],
+  ["encoder_no_repeat_ngram_size", isCount, (scores, n, { ids, source }) => ban(scores, following(source, ids, n))],
+  ["bad_words_ids", arePhrases, favour],
+  ["min_length", isCount, (scores, least, { ids, ends }) => ban(scores, ids.length < least ? ends : [])],
+  ["min_new_tokens", isCount, (scores, least, { ids, given, ends }) => {
+    ban(scores, ids.length - given < least ? ends : []);
+  }],
+  ["forced_eos_token_id", (value, rows) => areTokens([value].flat(), rows), (scores, value, { ids, limit }) => {
+    if (ids.length !== limit) return;
+    scores.fill(-Infinity);
+    for (const id of [value].flat()) scores[id] = 0;
+  }],
+  ["remove_invalid_values", isTrue, (scores) => {
+    for (const [id, score] of scores.entries()) scores[id] = Math.max(-LARGEST, Math.min(LARGEST, score || 0));
+  }],
+  ["exponential_decay_length_penalty", (value) => Array.isArray(value) && value.slice(0, 2).filter(
+    Number.isFinite
+  ).length === 2, (scores, [start, factor], { ids, given, ends }) => {
+    const over = ids.length - given - start, growth = Math.fround(factor ** over - 1);
+    for (const end of over > 0 ? ends : [])
+      if (Number.isFinite(scores[end])) scores[end] += Math.fround(Math.abs(scores[end]) * growth);
+  }],
+  ["suppress_tokens", areWhole, ban],
+  ["begin_suppress_tokens", areWhole, (scores, value, { ids, given, first }) => {
+    ban(scores, ids.length === given + Number(given === 1 && first !== undefined) ? value : []);
+  }],
+];
+
+/** The value as its rule takes it: phrases of several tokens with what is added. Refuse what would take too long. */
+function prepared(name, value) {
+  if (name.endsWith("suppress_tokens")) require(
+    value.length <= MAX_TOKENS, "config-unsupported",
+    N_("{name} in its generation settings has {n} tokens. The limit is {max_tokens}. Shorten the list "
+      + "in generation_config.json."),
+    { name, n: value.length, max_tokens: MAX_TOKENS },
+  );
+  if (name !== "bad_words_ids" && name !== "sequence_bias") return value;
+  // Single bad words are `Specials.banned`.
+  const given = name === "sequence_bias" ? value : value.map((ids) => [ids, ids.length > 1 ? -Infinity : 0]);
+  const pairs = given.filter(([, bias]) => bias);
+  const tokens = pairs.reduce((sum, [ids]) => sum + ids.length, 0);
+  require(
+    pairs.length <= MAX_PHRASES && tokens <= MAX_PHRASE_TOKENS, "config-unsupported",
+    N_("{name} in its generation settings has {phrases} phrases with {tokens} tokens. The limits are "
+      + "{max_phrases} phrases and {max_phrase_tokens} tokens. Shorten the list in generation_config.json."),
+    { name, phrases: pairs.length, tokens, max_phrases: MAX_PHRASES, max_phrase_tokens: MAX_PHRASE_TOKENS },
+  );
+  return [...new Map(pairs.filter(([ids]) => ids.length).map((pair) => [String(pair[0]), pair])).values()];
+}
+
+/** Whether a setting does nothing. The token 0 is a token like others. */
+function isNeutral(name, value) {
+  if (value == null || name === "forced_eos_token_id") return value == null;
+  return !value || value.length === 0 || (value === 1 && name.endsWith("repetition_penalty"));
+}
+
+/**
+ * The rules that a model obeys; none without a setting that does something.
+ * @param {Values} settings For writing. @param {Specials} specials @param {number} rows Tokens of the vocabulary.
+ * @returns {Rules | undefined}
+ */
+export function rulesOf(settings, { ends, banned, first }, rows) {
+  /** @type {[Rule, any][]} */
+  const rules = [];
+  for (const [name, fits, rule] of RULES) {
+    const given = settings[name];
+    if (isNeutral(name, given)) continue;
+    require(
+      fits(given, rows), "config-damaged",
+      N_("{name} in its generation settings is {value}, which cannot be used. Correct it in generation_config.json."),
+      { name, value: shown(given) },
+    );
+    const value = prepared(name, given);
+    if (name !== "bad_words_ids" || value.length) rules.push([rule, value]);
+  }
+  const { min_length, min_new_tokens } = settings;
+  return rules.length ? { fewest: Math.max(min_length || 0, min_new_tokens || 0), change(scores, place) {
+    for (const [rule, value] of rules) rule(scores, value, { ...place, ends, first });
+    ban(scores, banned);
+    require(
+      !scores.every((score) => score === -Infinity), "config-unsupported",
+      N_("The generation settings of this model allow no token after {n} tokens. Change generation_config.json."),
+      { n: place.ids.length },
+    );
+  } } : undefined;
+}
