@@ -167,9 +167,11 @@ type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length l
 interface Branch { row: number; token: number; logProb: number; fate: Fate }
 /**
  * One step of the decoder, for each row: the model's own log-probabilities of the whole vocabulary, and the pass of the
- * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared.
+ * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared. `fixed`: see `Specials.first`.
  */
-interface Step { distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[] }
+interface Step {
+  distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[]; fixed: boolean;
+}
 /** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
 interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
 type Search = Generator<Step, Hypothesis>;

@@ -81,7 +81,8 @@ export class DecoderState {
     this.model = model;
     this.trace = trace;
     this.specials = specials;
-    this.forced = first === null || forced.has(0) ? forced : new Map([[0, first], ...forced]);
+    this.fixed = first !== null && !forced.has(0);
+    this.forced = this.fixed ? new Map([[0, first], ...forced]) : forced;
     this.memory = model.encode(source, trace);
     /** @type {any[]} */
     this.caches = [model.startCache()];
@@ -148,7 +149,7 @@ export class DecoderState {
       allowed.push(this.allowedOf(logProbs, logits, forced));
       return logProbs;
     });
-    return { allowed, forced, step: { distributions, passes, branches: [] } };
+    return { allowed, forced, step: { distributions, passes, branches: [], fixed: this.fixed && !position } };
   }
 
   /**
