@@ -81,7 +81,7 @@ type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
 type Task = "translation" | "continuation" | "filling" | "classification" | "reading";
 /**
  * Where a rule is asked: all ids that the decoder has read, and the source (the prompt of a language model). `given`: how
- * many ids it reads before it chooses one. `limit`: the most tokens that it writes, with a prompt.
+ * many ids are a prompt; a rule also counts the first id. `limit`: the most tokens that are written, with a prompt.
  */
 interface Place { ids: number[]; source: number[]; given: number; limit: number; ends?: any; first?: number }
 /** Changes the scores of the next token, with the value of a setting. */

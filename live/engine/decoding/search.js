@@ -121,10 +121,10 @@ export class DecoderState {
    * @param {number} [forced]
    */
   allowedOf(logProbs, logits, forced) {
-    const { specials: { banned, ends: [end], rules }, ids, source, given, limit } = this;
+    const { banned, ends: [end], rules } = this.specials;
     const allowed = (rules ? logits : logProbs).slice();
     if (forced !== undefined) return allowed.fill(-Infinity).fill(logProbs[forced] || 0, forced, forced + 1);
-    rules?.change(allowed, { ids, source, given: given + 1, limit });
+    rules?.change(allowed, this);
     for (const id of banned) allowed[id] = -Infinity;
     return allowed.some(Number.isNaN) ? allowed.fill(-Infinity).fill(0, end, end + 1) : allowed;
   }

@@ -3,11 +3,10 @@
 import { N_, require, shown } from "../errors.js";
 
 const MAX_PHRASES = 1000, MAX_PHRASE_TOKENS = 10_000; // of bad_words_ids and sequence_bias
-const MAX_TOKENS = 1_000_000; // of suppress_tokens
 const LARGEST = 3.4028234663852886e38; // in single precision
 
-const isTrue = (value) => value === true, isCount = (value) => Number.isInteger(value) && value > 0;
 const isPenalty = (value) => Number.isFinite(value) && value > 0;
+const isCount = (value) => Number.isInteger(value) && value > 0;
 const areWhole = (value) => Array.isArray(value) && value.every(Number.isInteger);
 const areTokens = (value, rows) => areWhole(value) && value.every((id) => id >= 0 && id < rows);
 const arePhrases = (value, rows) => Array.isArray(value) && value.every((phrase) => areTokens(phrase, rows));
@@ -63,12 +62,12 @@ const RULES = [
     scores.fill(-Infinity);
     for (const id of [value].flat()) scores[id] = 0;
   }],
-  ["remove_invalid_values", isTrue, (scores) => {
+  ["remove_invalid_values", Boolean, (scores) => {
     for (const [id, score] of scores.entries()) scores[id] = Math.max(-LARGEST, Math.min(LARGEST, score || 0));
   }],
-  ["exponential_decay_length_penalty", (value) => Array.isArray(value) && value.slice(0, 2).filter(
+  ["exponential_decay_length_penalty", (value) => Array.isArray(value) && value.length > 1 && value.every(
     Number.isFinite
-  ).length === 2, (scores, [start, factor], { ids, given, ends }) => {
+  ), (scores, [start, factor], { ids, given, ends }) => {
     const over = ids.length - given - start, growth = Math.fround(factor ** over - 1);
     for (const end of over > 0 ? ends : [])
       if (Number.isFinite(scores[end])) scores[end] += Math.fround(Math.abs(scores[end]) * growth);
@@ -81,24 +80,18 @@ const RULES = [
 
 /** The value as its rule takes it: phrases of several tokens with what is added. Refuse what would take too long. */
 function prepared(name, value) {
-  if (name.endsWith("suppress_tokens")) require(
-    value.length <= MAX_TOKENS, "config-unsupported",
-    N_("{name} in its generation settings has {n} tokens. The limit is {max_tokens}. Shorten the list "
-      + "in generation_config.json."),
-    { name, n: value.length, max_tokens: MAX_TOKENS },
-  );
-  if (name !== "bad_words_ids" && name !== "sequence_bias") return value;
+  const isBan = name === "bad_words_ids";
+  if (!isBan && name !== "sequence_bias") return value;
   // Single bad words are `Specials.banned`.
-  const given = name === "sequence_bias" ? value : value.map((ids) => [ids, ids.length > 1 ? -Infinity : 0]);
-  const pairs = given.filter(([, bias]) => bias);
-  const tokens = pairs.reduce((sum, [ids]) => sum + ids.length, 0);
+  const pairs = isBan ? value.filter(({ length }) => length > 1).map((ids) => [ids, -Infinity]) : value;
+  const tokens = pairs.flatMap(([ids]) => ids).length;
   require(
     pairs.length <= MAX_PHRASES && tokens <= MAX_PHRASE_TOKENS, "config-unsupported",
     N_("{name} in its generation settings has {phrases} phrases with {tokens} tokens. The limits are "
       + "{max_phrases} phrases and {max_phrase_tokens} tokens. Shorten the list in generation_config.json."),
     { name, phrases: pairs.length, tokens, max_phrases: MAX_PHRASES, max_phrase_tokens: MAX_PHRASE_TOKENS },
   );
-  return [...new Map(pairs.filter(([ids]) => ids.length).map((pair) => [String(pair[0]), pair])).values()];
+  return [...new Map(pairs.map((pair) => [String(pair[0]), pair])).values()];
 }
 
 /** Whether a setting does nothing. The token 0 is a token like others. */
@@ -126,14 +119,14 @@ export function rulesOf(settings, { ends, banned, first }, rows) {
     const value = prepared(name, given);
     if (name !== "bad_words_ids" || value.length) rules.push([rule, value]);
   }
-  const { min_length, min_new_tokens } = settings;
-  return rules.length ? { fewest: Math.max(min_length || 0, min_new_tokens || 0), change(scores, place) {
-    for (const [rule, value] of rules) rule(scores, value, { ...place, ends, first });
+  const fewest = Math.max(settings.min_length || 0, settings.min_new_tokens || 0);
+  return rules.length ? { fewest, change(scores, { ids, source, given, limit }) {
+    for (const [rule, value] of rules) rule(scores, value, { ids, source, given: given + 1, limit, ends, first });
     ban(scores, banned);
     require(
       !scores.every((score) => score === -Infinity), "config-unsupported",
       N_("The generation settings of this model allow no token after {n} tokens. Change generation_config.json."),
-      { n: place.ids.length },
+      { n: ids.length },
     );
   } } : undefined;
 }
