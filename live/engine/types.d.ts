@@ -85,7 +85,7 @@ type Task = "translation" | "continuation" | "filling" | "classification" | "rea
  */
 interface Place { ids: number[]; source: number[]; given: number; limit: number; ends?: any; first?: number }
 /** Changes the scores of the next token, with the value of a setting. */
-type Rule = (scores: Float32Array, value: any, place: Place) => void;
+type Rule = (scores: Float32Array, value: any, place: Place) => void | boolean;
 /** The rules of a model: how many tokens a text has at least, and what all of them change. */
 interface Rules { fewest: number; change(scores: Float32Array, place: Place): void }
 /** The tokens with which a text starts and ends, that must never be written, and that must be the first. */

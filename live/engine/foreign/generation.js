@@ -9,9 +9,8 @@ const isPenalty = (value) => Number.isFinite(value) && value > 0;
 const isCount = (value) => Number.isInteger(value) && value > 0;
 const areWhole = (value) => Array.isArray(value) && value.every(Number.isInteger);
 const areTokens = (value, rows) => areWhole(value) && value.every((id) => id >= 0 && id < rows);
-const arePhrases = (value, rows) => Array.isArray(value) && value.every((phrase) => areTokens(phrase, rows));
 const areBiases = (value, rows) => Array.isArray(value) && value.every(
-  (pair) => areTokens(pair?.[0], rows) && Number.isFinite(pair[1])
+  (pair) => areTokens(pair?.[0], rows) && typeof pair[1] === "number"
 );
 
 /** The tokens of a text that follow there on the last n - 1 ids. @param {number[]} text @param {number[]} ids */
@@ -52,11 +51,11 @@ const RULES = [
   ["repetition_penalty", isPenalty, (scores, value, { ids }) => penalize(scores, ids, value)],
   ["no_repeat_ngram_size", isCount, (scores, n, { ids }) => ban(scores, following(ids, ids, n))],
   ["encoder_no_repeat_ngram_size", isCount, (scores, n, { ids, source }) => ban(scores, following(source, ids, n))],
-  ["bad_words_ids", arePhrases, favour],
-  ["min_length", isCount, (scores, least, { ids, ends }) => ban(scores, ids.length < least ? ends : [])],
-  ["min_new_tokens", isCount, (scores, least, { ids, given, ends }) => {
-    ban(scores, ids.length - given < least ? ends : []);
-  }],
+  ["bad_words_ids", areBiases, favour],
+  ["min_length", isCount, (scores, least, { ids, ends }) => ids.length < least && ban(scores, ends)],
+  ["min_new_tokens", isCount, (scores, least, { ids, given, ends }) => (
+    ids.length - given < least && ban(scores, ends)
+  )],
   ["forced_eos_token_id", (value, rows) => areTokens([value].flat(), rows), (scores, value, { ids, limit }) => {
     if (ids.length !== limit) return;
     scores.fill(-Infinity);
@@ -73,17 +72,13 @@ const RULES = [
       if (Number.isFinite(scores[end])) scores[end] += Math.fround(Math.abs(scores[end]) * growth);
   }],
   ["suppress_tokens", areWhole, ban],
-  ["begin_suppress_tokens", areWhole, (scores, value, { ids, given, first }) => {
-    ban(scores, ids.length === given + Number(given === 1 && first !== undefined) ? value : []);
-  }],
+  ["begin_suppress_tokens", areWhole, (scores, value, { ids, given, first }) => (
+    ids.length === given + Number(given === 1 && first !== undefined) && ban(scores, value)
+  )],
 ];
 
-/** The value as its rule takes it: phrases of several tokens with what is added. Refuse what would take too long. */
-function prepared(name, value) {
-  const isBan = name === "bad_words_ids";
-  if (!isBan && name !== "sequence_bias") return value;
-  // Single bad words are `Specials.banned`.
-  const pairs = isBan ? value.filter(({ length }) => length > 1).map((ids) => [ids, -Infinity]) : value;
+/** Each phrase once. Refuse what would take too long at each step. @param {[number[], number][]} pairs */
+function modest(name, pairs) {
   const tokens = pairs.flatMap(([ids]) => ids).length;
   require(
     pairs.length <= MAX_PHRASES && tokens <= MAX_PHRASE_TOKENS, "config-unsupported",
@@ -96,8 +91,9 @@ function prepared(name, value) {
 
 /** Whether a setting does nothing. The token 0 is a token like others. */
 function isNeutral(name, value) {
-  if (value == null || name === "forced_eos_token_id") return value == null;
-  return !value || value.length === 0 || (value === 1 && name.endsWith("repetition_penalty"));
+  return value == null || (name !== "forced_eos_token_id" && (
+    !value || value.length === 0 || (value === 1 && name.endsWith("repetition_penalty"))
+  ));
 }
 
 /**
@@ -109,15 +105,17 @@ export function rulesOf(settings, { ends, banned, first }, rows) {
   /** @type {[Rule, any][]} */
   const rules = [];
   for (const [name, fits, rule] of RULES) {
-    const given = settings[name];
+    const given = settings[name], bans = name === "bad_words_ids";
     if (isNeutral(name, given)) continue;
+    let value = bans ? [given].flat().map((ids) => [ids, -Infinity]) : given;
     require(
-      fits(given, rows), "config-damaged",
+      fits(value, rows), "config-damaged",
       N_("{name} in its generation settings is {value}, which cannot be used. Correct it in generation_config.json."),
       { name, value: shown(given) },
     );
-    const value = prepared(name, given);
-    if (name !== "bad_words_ids" || value.length) rules.push([rule, value]);
+    if (bans) value = value.filter(([ids]) => ids.length > 1); // single ones are `Specials.banned`
+    if (rule === favour) value = modest(name, value);
+    if (!bans || value.length) rules.push([rule, value]);
   }
   const fewest = Math.max(settings.min_length || 0, settings.min_new_tokens || 0);
   return rules.length ? { fewest, change(scores, { ids, source, given, limit }) {
