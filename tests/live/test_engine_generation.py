@@ -110,8 +110,8 @@ def test_greedy_text_obeys_each_setting(title: str, seed: int, tmp_path: Path) -
         assert (new != own) or rule in UNCHANGED, rule
         for shown, theirs in zip(page["written"], ours.written, strict=True):
             assert [one["id"] for one in shown["candidates"]] == [one.id for one in theirs.candidates], rule
-            both = [[one["probability"] for one in (shown, *shown["candidates"])], probabilities(theirs)]
-            np.testing.assert_allclose(*both, atol=1e-5, err_msg=rule)
+            found = [one["probability"] for one in (shown, *shown["candidates"])]
+            np.testing.assert_allclose(found, probabilities(theirs), atol=1e-5, err_msg=rule)
 
 
 @pytest.mark.parametrize(
