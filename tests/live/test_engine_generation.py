@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def settings_for(rule: str, own: Sequence[int], source: Sequence[int]) -> Mapping[str, Any]:
     """Settings that change what a model writes without them, `own`."""
-    return {
+    every: dict[str, Mapping[str, Any]] = {
         "no_repeat_ngram_size": {"no_repeat_ngram_size": 2},
         "no_repeat_ngram_size of one": {"no_repeat_ngram_size": 1},
         "encoder_no_repeat_ngram_size": {"encoder_no_repeat_ngram_size": 1},
@@ -60,7 +60,8 @@ def settings_for(rule: str, own: Sequence[int], source: Sequence[int]) -> Mappin
             "begin_suppress_tokens": [*range(5, 200)],
             "suppress_tokens": [own[-1]],
         },
-    }[rule]
+    }
+    return every[rule]
 
 
 def opened(folder: Path, settings: Mapping[str, Any]) -> Checkpoint:
