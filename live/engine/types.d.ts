@@ -79,8 +79,19 @@ type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
  * maps and no logits.
  */
 type Task = "translation" | "continuation" | "filling" | "classification" | "reading";
-/** The tokens with which a text starts and ends, that must never be written, and that must be the first and the last. */
-interface Specials { start: number; ends: number[]; banned: number[]; first?: number; last?: number; pad?: number }
+/**
+ * Where a rule is asked: all ids that the decoder has read, and the source (the prompt of a language model). `given`: how
+ * many ids are a prompt; a rule also counts the first id. `limit`: the most tokens that are written, with a prompt.
+ */
+interface Place { ids: number[]; source: number[]; given: number; limit: number; ends?: any; first?: number }
+/** Changes the scores of the next token, with the value of a setting. */
+type Rule = (scores: Float32Array, value: any, place: Place) => void | boolean;
+/** The rules of a model: how many tokens a text has at least, and what all of them change. */
+interface Rules { fewest: number; change(scores: Float32Array, place: Place): void }
+/** The tokens with which a text starts and ends, that must never be written, and that must be the first. */
+interface Specials {
+  start: number; ends: number[]; banned: number[]; first?: number; pad?: number; rules?: Rules;
+}
 /** What a checkpoint is, from its texts alone; see `describe`. */
 interface Description {
   family: string; // "headlight", or the `model_type` of config.json
@@ -140,11 +151,11 @@ interface Opener {
 }
 /**
  * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
- * no text. `written`: of the target, if it has its own vocabulary.
+ * no text. `written`: of the target, if it has its own vocabulary. `beams`: false if beam search refuses the model.
  */
 interface AllSpecials extends Specials {
   before?: number[]; separator?: number[]; after?: number[]; segment?: number; unknown?: number | null; mask?: number | null;
-  marks: number[]; written?: { unknown?: number | null; marks: number[] };
+  marks: number[]; written?: { unknown?: number | null; marks: number[] }; beams?: boolean;
 }
 /** `target` is the tokenizer of what is written. */
 interface AnyCheckpoint {
@@ -158,9 +169,11 @@ type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length l
 interface Branch { row: number; token: number; logProb: number; fate: Fate }
 /**
  * One step of the decoder, for each row: the model's own log-probabilities of the whole vocabulary, and the pass of the
- * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared.
+ * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared. `fixed`: see `Specials.first`.
  */
-interface Step { distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[] }
+interface Step {
+  distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[]; fixed: boolean;
+}
 /** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
 interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
 type Search = Generator<Step, Hypothesis>;

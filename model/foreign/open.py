@@ -298,7 +298,8 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
     for i in (*written, found.eos, *found.more_ends):
         if i >= rows or (i < 0 and i in written):  # a negative end is never written
             raise ConfigError(
-                "its generation settings name the token {token}, and its model has {rows} tokens.",
+                "its generation settings name the token {token}, and its model has {rows} tokens. Correct the ids in "
+                "config.json and generation_config.json.",
                 token=f"{i:,}",
                 rows=f"{rows:,}",
             )

@@ -103,9 +103,11 @@ test("the settings of well-known models are understood", () => {
     id2label: { 0: "LABEL_0" }, max_length: 512, max_position_embeddings: 512, num_hidden_layers: 6, vocab_size: 58101,
     pad_token_id: 58100, scale_embedding: true, static_position_embeddings: true, normalize_before: false,
   }, { "tokenizer_config.json": '{"source_lang": "eng", "target_lang": "deu"}' });
-  assert.deepEqual(marian.specials, {
-    start: 58100, ends: [0], pad: 58100, first: undefined, last: 0, banned: [58100],
-  });
+  const { rules, ...specials } = marian.specials;
+  assert.deepEqual(specials, { start: 58100, ends: [0], pad: 58100, first: undefined, banned: [58100] });
+  const last = new Float32Array(58101);
+  rules.change(last, { ids: [58100, 7, 8], source: [7, 0], given: 0, limit: 3 });
+  assert.deepEqual([...last.keys()].filter((id) => last[id] > -Infinity), [0]);
   assert.deepEqual([marian.config.max_length, marian.config.activation], [512, "swish"]);
   assert.deepEqual(marian.languages, ["eng", "deu"]);
 });

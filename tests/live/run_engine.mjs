@@ -6,6 +6,7 @@ import { SHARED } from "../../live/app/shared.js";
 import { shuffled } from "../../live/pages/positions.js";
 import { OURS } from "../../live/engine/checkpoint.js";
 import { FOREIGN } from "../../live/engine/foreign/open.js";
+import { EngineError } from "../../live/engine/errors.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
 import { classifyIds } from "../../live/engine/inference/classify.js";
@@ -54,10 +55,16 @@ const JOBS = {
     (config) => openerOf(config).describe({ "config.json": config }).config
   ),
   described: () => ({ ...foreign, model: undefined, weights: undefined }),
-  /** What the page shows for a run. */
-  async result(engine, { run }) {
-    await engine.open({ texts, weights: { "model.safetensors": file } });
-    return engine.result(run);
+  /** What the page shows for a run, or the sentence of its refusal. `files` stand for those of the folder. */
+  async result(engine, { run, files = {} }) {
+    const read = Object.fromEntries(Object.entries({ ...texts, ...files }).filter(([, text]) => text !== null));
+    try {
+      await engine.open({ texts: read, weights: { "model.safetensors": file } });
+      return await engine.result(run);
+    } catch (error) {
+      if (error instanceof EngineError) return { refusal: error.message };
+      throw error;
+    }
   },
   /** The choices that the page reads from a link, and the link that it writes for them. */
   link(_engine, { link, pages }) {

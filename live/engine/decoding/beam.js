@@ -1,4 +1,5 @@
 // Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared.
+import { N_, require } from "../errors.js";
 import { DecoderState, EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "./search.js";
 
 /**
@@ -9,6 +10,11 @@ import { DecoderState, EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, sc
  * @returns {Search}
  */
 export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
+  require(
+    options.specials?.beams !== false, "search-settings",
+    N_("The browser has no beam search for models of other libraries. Choose greedy search, or open this model in "
+      + "the app."),
+  );
   const decoder = new DecoderState(model, source, options);
   /** @type {Hypothesis[]} */
   const done = [];

@@ -66,19 +66,8 @@ export function finish(search) {
 }
 
 /** How many tokens a translation may have: enough for a real translation, too few for endless repetition. */
-export function lengthLimit(sourceLength, maxLength) {
-  return Math.min(maxLength, Math.floor((sourceLength * 3) / 2) + 8);
-}
-
-/**
- * Minus infinity for each token that must not be written. Where the model gives no numbers, the text ends.
- * @param {Float32Array} logProbs @param {AllSpecials} specials @param {number} [forced]
- */
-function allowedOf(logProbs, { banned, ends: [end] }, forced) {
-  const allowed = logProbs.slice(), isBroken = Number.isNaN(logProbs[0]), only = forced ?? (isBroken ? end : undefined);
-  if (only === undefined) for (const id of banned) allowed[id] = -Infinity;
-  else allowed.fill(-Infinity)[only] = isBroken ? 0 : logProbs[only];
-  return allowed;
+export function lengthLimit(sourceLength, maxLength, fewest = 0) {
+  return Math.min(maxLength, Math.max(Math.floor((sourceLength * 3) / 2), fewest) + 8);
 }
 
 export class DecoderState {
@@ -92,22 +81,21 @@ export class DecoderState {
     this.model = model;
     this.trace = trace;
     this.specials = specials;
-    this.forced = first === null || forced.has(0) ? forced : new Map([[0, first], ...forced]);
+    this.fixed = first !== null && !forced.has(0);
+    this.forced = this.fixed ? new Map([[0, first], ...forced]) : forced;
     this.memory = model.encode(source, trace);
     /** @type {any[]} */
     this.caches = [model.startCache()];
+    this.source = source;
+    /** @type {number[]} */
+    this.ids = []; // what the first row has read; rules are for a search with one row
     this.length = 0; // how many tokens the search has read
     this.lastForced = Math.max(-1, ...forced.keys());
-    this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(source.length, max_length), Math.min(
-      this.lastForced + 1, max_length
-    ));
+    this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(
+      source.length, max_length, specials.rules?.fewest
+    ), Math.min(this.lastForced + 1, max_length));
     this.given = given;
     this.ahead = this.readAhead();
-  }
-
-  /** The token that must be written at a position. @param {number} position */
-  forcedAt(position) {
-    return this.forced.get(position) ?? (position === this.limit - 1 ? this.specials.last : undefined);
   }
 
   /** Logits (T, V) after each of the newest tokens of a row. @param {number[]} ids @param {number} row */
@@ -128,22 +116,40 @@ export class DecoderState {
   }
 
   /**
+   * Minus infinity for each token that must not be written. Where the model gives no numbers, the text ends.
+   * @param {Float32Array} logProbs @param {Float32Array} logits The rules of a model change them.
+   * @param {number} [forced]
+   */
+  allowedOf(logProbs, logits, forced) {
+    const { banned, ends: [end], rules } = this.specials;
+    const allowed = (rules ? logits : logProbs).slice();
+    if (forced !== undefined) return allowed.fill(-Infinity).fill(logProbs[forced] || 0, forced, forced + 1);
+    rules?.change(allowed, this);
+    for (const id of banned) allowed[id] = -Infinity;
+    return allowed.some(Number.isNaN) ? allowed.fill(-Infinity).fill(0, end, end + 1) : allowed;
+  }
+
+  /**
    * One pass of the decoder for each row.
    * @param {number[]} tokens The newest token of each row.
-   * @returns {{ allowed: Float32Array[], forced: number | undefined, step: Step }} Log-probabilities for each row,
-   *   minus infinity for each token that must not be written; the token that is forced; and the step, with the model's
-   *   own distributions.
+   * @returns {{ allowed: Float32Array[], forced: number | undefined, step: Step }} Scores for each row:
+   *   log-probabilities, or logits with the changes of the model's rules; minus infinity for each token that must not
+   *   be written. The token that is forced; and the step, with the model's own distributions.
    */
   advance(tokens) {
-    const position = this.length++, forced = this.forcedAt(position);
+    const position = this.length++, forced = this.forced.get(position), ahead = this.ahead[position];
     /** @type {number[]} */
-    const passes = [], ahead = this.ahead[position];
+    const passes = [];
+    /** @type {Float32Array[]} */
+    const allowed = [];
+    this.ids.push(tokens[0]);
     const distributions = tokens.map((token, row) => {
       passes.push(ahead ? 1 : this.trace.nextPass(position));
-      return ahead ?? logSoftmax(this.decode([token], row).data);
+      const logits = ahead ?? this.decode([token], row).data, logProbs = ahead ?? logSoftmax(logits);
+      allowed.push(this.allowedOf(logProbs, logits, forced));
+      return logProbs;
     });
-    const allowed = distributions.map((logProbs) => allowedOf(logProbs, this.specials, forced));
-    return { allowed, forced, step: { distributions, passes, branches: [] } };
+    return { allowed, forced, step: { distributions, passes, branches: [], fixed: this.fixed && !position } };
   }
 
   /**

@@ -4,6 +4,7 @@ import { completed, requireKnown, requireNumber, requireWhole, settingsOf } from
 import { N_, require, shown } from "../errors.js";
 import { ACTIVATIONS } from "../network/layers.js";
 import { NAMES } from "./blocks.js";
+import { rulesOf } from "./generation.js";
 import { rotationsOf, windowsOf } from "./positions.js";
 import { flagIn, listIn, numberIn, sizeIn, sizesOf } from "./sizes.js";
 
@@ -216,30 +217,32 @@ function labelsOf(values) {
 }
 
 /**
- * The ids in the settings for writing.
- * @param {Values} config @param {Values} generation @param {Task} task @returns {Specials}
+ * The ids and the rules in the settings for writing: those of generation_config.json, and of config.json without it.
+ * @param {Values} config @param {Values | undefined} generation @param {Task} task @returns {Specials}
  */
 function specialsOf(config, generation, task, rows) {
-  const values = { ...config, ...generation };
-  const id = (name) => {
-    const value = values[name] ?? undefined, known = value === undefined || (Number.isInteger(value) && value < rows);
+  const settings = generation ?? config, values = { ...config, ...generation };
+  const id = (name, given = values) => {
+    const value = given[name] ?? undefined, known = value === undefined || (Number.isInteger(value) && value < rows);
     require(
-      known && !(value < 0), "config-damaged", N_("{name} in {file} is {value}, which is no token of this model."),
-      { name, file: name in generation ? "generation_config.json" : "config.json", value: shown(value) },
+      known && !(value < 0), "config-damaged",
+      N_("{name} in {file} is {value}, which is no token of this model. Correct it."),
+      { name, file: name in (generation ?? {}) ? "generation_config.json" : "config.json", value: shown(value) },
     );
     return value;
   };
   const ends = [values.eos_token_id ?? []].flat(), start = id("decoder_start_token_id") ?? id("bos_token_id");
-  const bad = Array.isArray(values.bad_words_ids) ? values.bad_words_ids : [];
+  const bad = Array.isArray(settings.bad_words_ids) ? settings.bad_words_ids : [];
   require(
     task !== "translation" || (start !== undefined && ends.length === 1), "config-damaged",
     N_("The settings name no token with which the text starts or ends. Add generation_config.json."),
   );
-  return {
-    start: start ?? ends[0] ?? 0, ends, pad: id("pad_token_id"), first: id("forced_bos_token_id"),
-    last: task === "translation" ? id("forced_eos_token_id") : undefined,
+  const specials = {
+    start: start ?? ends[0] ?? 0, ends, pad: id("pad_token_id"), first: id("forced_bos_token_id", settings),
     banned: bad.filter((word) => word?.length === 1 && !ends.includes(word[0])).map(([token]) => token),
   };
+  const writes = task === "translation" || task === "continuation";
+  return { ...specials, rules: writes ? rulesOf(settings, specials, rows) : undefined };
 }
 
 /** @param {Values} values */
@@ -300,7 +303,10 @@ export function describeForeign(texts) {
   const { source_lang: from, target_lang: to } = settingsOf(texts, "tokenizer_config.json");
   return {
     family: values.model_type, task, config, figures: {}, segments: config.token_types,
-    specials: specialsOf(values, settingsOf(texts, "generation_config.json"), task, config.target_vocab_size),
+    specials: specialsOf(
+      values, "generation_config.json" in texts ? settingsOf(texts, "generation_config.json") : undefined, task,
+      config.target_vocab_size
+    ),
     ...(typeof from === "string" && typeof to === "string" && { languages: [from, to] }),
   };
 }

@@ -129,11 +129,12 @@ function cutPair(a, b, room) {
 }
 
 /**
- * A token with the candidates at its place, best first.
+ * A token with the candidates at its place, best first. It is certain where the model chose nothing.
  * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs @returns {Token}
  */
-export function withCandidates(tokenizer, token, logProbs) {
+export function withCandidates(tokenizer, token, logProbs, fixed = false) {
   const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });
   const candidates = largestIndices(logProbs, NUM_CANDIDATES).map(candidate);
-  return { ...token, probability: Math.exp(logProbs[token.id]), candidates, entropy: entropyOf(logProbs) };
+  const probability = fixed ? 1 : Math.exp(logProbs[token.id]);
+  return { ...token, probability, candidates, entropy: entropyOf(logProbs) };
 }

@@ -43,7 +43,8 @@ export function startSearch(model, source, search, options) {
 function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
   const { task, config: { max_length: length }, specials } = checkpoint;
   if (task !== "continuation") {
-    const found = sourceOf(checkpoint, text, "", length), usual = lengthLimit(found.ids.length, length);
+    const found = sourceOf(checkpoint, text, "", length);
+    const usual = lengthLimit(found.ids.length, length, specials.rules?.fewest);
     return { ...found, options: { specials, forced, limit }, given: 0, most: Math.min(limit, length) || usual };
   }
   const most = Math.min(limit || NEW_TOKENS, Math.floor(length / 2));
@@ -85,10 +86,10 @@ export function* translating(checkpoint, text, { search = {}, edits = {}, record
  */
 function progressOf({ target, specials, config }, steps, { most, given }, trace) {
   const last = steps.length - 1, position = last - given;
-  const { token: id, branches, passes, distributions: [logProbs] } = steps[last];
+  const { token: id, branches, passes, distributions: [logProbs], fixed } = steps[last];
   if (id === undefined) return { position, most, branches };
   const ids = steps.slice(given).map(({ token }) => token ?? id);
-  const token = withCandidates(target, shownTokens(target, targetOf(specials), ids)[position], logProbs);
+  const token = withCandidates(target, shownTokens(target, targetOf(specials), ids)[position], logProbs, fixed);
   const maps = attentionMaps(trace, config, passes, ["decoder", "cross"]);
   return { position, most, branches, token, text: target.decode(ids), maps };
 }
@@ -107,7 +108,7 @@ function writtenBy(checkpoint, hypothesis, steps, trace, before) {
   const { target, specials, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
   const passes = rows.map((row, t) => steps[t].passes[row]);
   const written = shownTokens(target, targetOf(specials), ids).map((token, t) => withCandidates(
-    target, token, steps[t].distributions[rows[t]]
+    target, token, steps[t].distributions[rows[t]], steps[t].fixed
   ));
   const maps = attentionMaps(trace, config, passes, Object.keys(KINDS));
   return {
