@@ -12,7 +12,7 @@ from viz_app.export.live_page import script_of
 ENGINE = ROOT / "live" / "engine"
 FILES = sorted(ENGINE.rglob("*.js"))
 IMPORT = re.compile(r'^import .*? from "(.+?)";$', re.M)
-MOST_BYTES = 97_000  # of all files as one minified script
+MOST_BYTES = 100_000  # of all files as one minified script
 # Folders from the lower to the upper ones. A file imports only from its own folder and from those before it.
 FOLDERS = ("config", "network", "text", "tokenizers", "foreign", "decoding", "inference", "analysis")
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.

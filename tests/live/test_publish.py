@@ -242,7 +242,8 @@ def test_classes_that_the_page_does_not_compute_are_refused(
 ) -> None:
     folder = make_folder(tmp_path / "mine", "bert")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps({**config, "architectures": [named]}))
+    named_there = {"architectures": [named], "is_decoder": named == "BertLMHeadModel"}
+    (folder / "config.json").write_text(json.dumps({**config, **named_there}))
     assert main(["publish", str(folder), "--out", str(tmp_path / "site")]) == 1
     assert f"bert ({named})" in capsys.readouterr().err
 
