@@ -66,7 +66,7 @@ def test_a_published_page_and_a_saved_picture_have_the_themes_of_the_app() -> No
         re.findall(r"--st-([\w-]+)-color: (#\w+);", part)
         for part in (LIVE / "app" / "live.css").read_text().split("@media screen and (prefers-color-scheme: dark)")
     )
-    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (LIVE / "ui" / "saving.js").read_text())
+    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (LIVE / "ui" / "picture_files.js").read_text())
     names = {"text": "text", "background": "page", "secondary-background": "panel", "primary": "primary"}
     assert {names[name]: colour for name, colour in light} == asdict(LIGHT)
     assert {names[name]: colour for name, colour in dark} == asdict(DARK)
