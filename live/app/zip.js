@@ -4,6 +4,7 @@ import { N_, require } from "../engine/errors.js";
 
 const END = 0x06054b50, END_64 = 0x06064b50, LOCATOR_64 = 0x07064b50, ENTRY = 0x02014b50, LOCAL = 0x04034b50;
 const MAX_DIRECTORY = 16 << 20, MAX_MEMBERS = 10_000, MAX_COMMENT = 1 << 16;
+const GZIP = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255); // the start of a file of gzip without a name
 const FULL = 0xffffffff; // the number is in the part for large archives
 const DAMAGED = N_("The .zip is damaged or not complete. Make it again.");
 
@@ -69,23 +70,26 @@ export async function membersOf(zip) {
     check(next <= size);
     const path = new TextDecoder().decode(new Uint8Array(view.buffer, name, lengths[0]));
     const numbers = [24, 20, 42].map((offset) => view.getUint32(at + offset, true));
+    const sum = view.getUint32(at + 16, true);
     const [whole, packed, place] = largeNumbers(view, extra, extra + lengths[1], numbers);
     const method = view.getUint16(at + 10, true), isSecret = (view.getUint16(at + 8, true) & 1) === 1;
     at = next;
     if (path.endsWith("/")) continue;
     members.push({ path, size: whole, read: (watching) => contentOf(
-      zip, { path, packed, size: whole, place, method, isSecret }, watching
+      zip, { path, packed, size: whole, place, method, isSecret, sum }, watching
     ) });
   }
   return members;
 }
 
 /**
- * The contents of a member. It may not be longer than the directory says.
+ * The contents of a member. It may not be longer than the directory says. The browser compares the sum (CRC-32) of
+ * what it unpacks if the member stands in the frame of gzip. The sum of a stored member is not compared: its bytes are
+ * read in slices.
  * @param {Blob} zip @param {any} member @param {Watching} [watching] `report` gets the number of bytes so far.
  * @returns {Promise<Blob>}
  */
-async function contentOf(zip, { path, packed, size, place, method, isSecret }, { report, signal } = {}) {
+async function contentOf(zip, { path, packed, size, place, method, isSecret, sum }, { report, signal } = {}) {
   require(
     !isSecret && (method === 0 || method === 8), "zip-unsupported",
     N_("{file} is encrypted or packed in a way that the browser cannot unpack. Make the .zip again without it."),
@@ -104,8 +108,9 @@ async function contentOf(zip, { path, packed, size, place, method, isSecret }, {
     report?.(bytes);
     next.enqueue(part);
   } });
-  const unpacked = zip.slice(from, from + packed).stream()
-    .pipeThrough(new DecompressionStream("deflate-raw")).pipeThrough(counted);
+  const ending = new Uint32Array([sum, size % 2 ** 32]); // in the order of bytes of all devices with a browser
+  const unpacked = new Blob([GZIP, zip.slice(from, from + packed), ending]).stream()
+    .pipeThrough(new DecompressionStream("gzip")).pipeThrough(counted);
   const blob = await new Response(unpacked).blob().catch(() => null);
   require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
   check(blob?.size === size);

@@ -1,7 +1,7 @@
 // A visitor's own files: folders and archives are judged before they are read, and hostile ones end in a sentence.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import { ownFilesOf } from "../../live/app/own_files.js";
 import { membersOf } from "../../live/app/zip.js";
 import { EngineError } from "../../live/engine/errors.js";
@@ -29,6 +29,7 @@ function zipped(members, { deflate = true, change = () => {}, large = false } = 
     const name = Buffer.from(path), whole = Buffer.from(text), packed = deflate ? deflateRawSync(whole) : whole;
     const field = {
       method: deflate ? 8 : 0, flags: 0, packed: packed.length, whole: whole.length, place: at, name: name.length,
+      sum: crc32(whole),
     };
     change(field);
     const local = Buffer.alloc(30);
@@ -40,6 +41,7 @@ function zipped(members, { deflate = true, change = () => {}, large = false } = 
     entry.writeUInt32LE(0x02014b50, 0);
     entry.writeUInt16LE(field.flags, 8);
     entry.writeUInt16LE(field.method, 10);
+    entry.writeUInt32LE(field.sum, 16);
     for (const [offset, number] of [[20, field.packed], [24, field.whole], [42, field.place]])
       entry.writeUInt32LE(large ? 0xffffffff : number, offset);
     entry.writeUInt16LE(field.name, 28);
@@ -93,6 +95,7 @@ test("a damaged or hostile archive ends in a sentence, and takes no more memory 
       change: (field) => { if (field.whole > 100) field.whole = 100; },
     }),
     "shorter than it says": zipped(MODEL, { change: (field) => { field.whole += 1; } }),
+    "another sum": zipped(MODEL, { change: (field) => { field.sum = (field.sum ^ 1) >>> 0; } }),
     "behind its end": zipped(MODEL, { change: (field) => { field.place += 10_000_000; } }),
     "a name behind its end": zipped(MODEL, { change: (field) => { field.name = 60_000; } }),
     "other bytes": zipped(MODEL, { deflate: false, change: (field) => { field.method = 8; } }),

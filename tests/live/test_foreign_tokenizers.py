@@ -272,6 +272,28 @@ HOSTILE: Mapping[str, tuple[str, Change, str]] = {
         "unsupported",
     ),
     "a template without ids": ("Llama 2", lambda file: file["post_processor"].update(special_tokens={}), "damaged"),
+    "a template beside the vocabulary": (
+        "Llama 2",
+        lambda file: file["post_processor"]["special_tokens"]["<s>"].update(ids=[9 * 10**9]),
+        "damaged",
+    ),
+    "many added": (
+        "GPT-2",
+        lambda file: file.update(added_tokens=[{"id": n, "content": f"t{n}"} for n in range(10**5 + 1)]),
+        "damaged",
+    ),
+    "many merges": ("GPT-2", lambda file: file["model"].update(merges=["a a"] * (2**20 + 1)), "damaged"),
+    "many values": ("GPT-2", lambda file: file.update(more=[0] * (2**22 + 1)), "damaged"),
+    "slow patterns together": (
+        "GPT-2",
+        repeated("pre_tokenizer", "pretokenizers", 24, **REGEX, pattern={"Regex": "(?:a?|b?|c?)[ab]+c"}),
+        "pattern",
+    ),
+    "a large table": (
+        "T5",
+        part("normalizer", type="Precompiled", precompiled_charsmap="A" * (8 << 20) + "A"),
+        "unsupported",
+    ),
     "doubling time": ("GPT-2", pattern("(a+)+$"), "pattern"),
     "two endless parts": ("GPT-2", pattern(r"\s*a*a*b"), "pattern"),
     "a choice in a repetition": ("GPT-2", pattern("(?:a|a)*b"), "pattern"),
@@ -308,6 +330,8 @@ def test_hostile_tokenizers_end_in_a_sentence_in_time(tokenizers: dict[str, Toke
         change(file)
         jobs.append({"files": {"tokenizer.json": json.dumps(file)}, "lines": ["a short text", LONG]})
     others = [{}, {"tokenizer.json": "null"}, {"tokenizer.json": "["}, {"tokenizer.json": "{}"}, {"vocab.json": "{}"}]
+    many = "\n".join(map(str, range(2**20 + 1)))
+    others += [{"vocab.txt": many}, {"vocab.json": "{}", "merges.txt": many}, {"vocab.txt": "[PAD]\n[UNK]\na"}]
     found = run([*jobs, *({"files": files, "lines": ["a"]} for files in others)])
     for (name, (_, _, code)), one in zip(HOSTILE.items(), found, strict=False):
         assert (code in one["code"]) if code else "code" not in one, (name, one)
@@ -316,4 +340,5 @@ def test_hostile_tokenizers_end_in_a_sentence_in_time(tokenizers: dict[str, Toke
     assert [one["code"] for one in found[len(HOSTILE) :]] == [
         "tokenizer-missing",
         *["tokenizer-missing", "tokenizer-damaged", "tokenizer-damaged", "tokenizer-missing"],
+        *["tokenizer-damaged"] * 3,  # too many lines, twice; no [CLS] and [SEP]
     ]

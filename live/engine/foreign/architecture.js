@@ -231,7 +231,10 @@ function specialsOf(config, generation, task, rows) {
     );
     return value;
   };
-  const ends = [values.eos_token_id ?? []].flat(), start = id("decoder_start_token_id") ?? id("bos_token_id");
+  const ends = [values.eos_token_id ?? []].flat().filter((end) => !(end < 0)); // a negative end is never written
+  const writes = task === "translation" || task === "continuation";
+  for (const eos_token_id of writes ? ends : []) id("eos_token_id", { eos_token_id });
+  const start = id("decoder_start_token_id") ?? id("bos_token_id");
   const bad = Array.isArray(settings.bad_words_ids) ? settings.bad_words_ids : [];
   require(
     task !== "translation" || (start !== undefined && ends.length === 1), "config-damaged",
@@ -241,7 +244,6 @@ function specialsOf(config, generation, task, rows) {
     start: start ?? ends[0] ?? 0, ends, pad: id("pad_token_id"), first: id("forced_bos_token_id", settings),
     banned: bad.filter((word) => word?.length === 1 && !ends.includes(word[0])).map(([token]) => token),
   };
-  const writes = task === "translation" || task === "continuation";
   return { ...specials, rules: writes ? rulesOf(settings, specials, rows) : undefined };
 }
 

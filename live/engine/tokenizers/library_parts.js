@@ -6,6 +6,7 @@ import { bytesOf, charactersOf, toBytes, toText } from "../text/shown_bytes.js";
 import { wordsOf } from "../text/tokenizers.js";
 
 const MAX_PARTS = 24, MAX_NAME = 64, MAX_CHARACTER = 64; // of one stage; characters; of what replaces one character
+const MAX_CHARSMAP = 8 << 20; // characters or bytes
 const MAX_GROWTH = 20; // Unicode's compatibility forms write one character as up to 18
 const PUNCTUATION = /[!-/:-@[-`{-~]|\p{P}/gu, NUMBER = /\p{N}/gu, SPACE = /\p{White_Space}/gu;
 const WORD_OR_SIGNS = new RegExp(
@@ -53,6 +54,7 @@ function replacing(part) {
  * @param {string | Uint8Array} [charsmap] A text is in base 64.
  */
 function rulesIn(charsmap = "") {
+  requireShort(charsmap.length <= MAX_CHARSMAP);
   const bytes = typeof charsmap === "string" ? Uint8Array.from(atob(charsmap), (sign) => sign.charCodeAt(0)) : charsmap;
   if (bytes.length < 4) return null;
   const size = new DataView(bytes.buffer).getUint32(0, true);

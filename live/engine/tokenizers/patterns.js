@@ -2,9 +2,10 @@
 // backtracking, so a pattern passes only if an attempt to match takes a time proportional to the text: as in
 // model/text/bounded_tokenizer.py, at most one repetition without a limit may come before the last part that can fail,
 // and no group with a choice may be repeated. Every other pattern is refused with a sentence.
-import { EngineError, N_ } from "../errors.js";
+import { EngineError, N_, require } from "../errors.js";
 
-const MAX_PATTERN = 2000, MAX_BRACKETS = 50, MAX_CHOICES = 64, MAX_TIMES = 100;
+const MAX_PATTERN = 2000, MAX_BRACKETS = 50, MAX_TIMES = 100;
+const MAX_CHOICES = 64; // in a pattern; and in all patterns of a tokenizer, of those that may read a text to its end
 const ESCAPE = String.raw`\\(?:([pP])\{(\^?)(\w+)\}|x\{([\da-fA-F]+)\}|([sSdDwhnrtfvA])|(\W))`;
 /** An escape, a class, an opening bracket or a sign. */
 const TOKEN = new RegExp(
@@ -49,9 +50,12 @@ function translated([text, letter, not, name, code, set, sign], isCased, isInsid
   return isInside ? inside : inside === text ? SIGNS[text] ?? text : `[${inside}]`;
 }
 
-/** A pattern of Oniguruma as one of JavaScript. It throws where the pattern has something unknown or has no limit. */
+/**
+ * A pattern of Oniguruma as one of JavaScript, and how many choices may read a text to its end in vain. It throws where
+ * the pattern has something unknown or has no limit.
+ */
 function javaScriptOf(pattern) {
-  let at = 0, kept = 0; // parts that give nothing back
+  let at = 0, kept = 0, slow = 0; // `kept`: parts that give nothing back
   const take = (form) => {
     form.lastIndex = at;
     const found = form.exec(pattern);
@@ -60,15 +64,16 @@ function javaScriptOf(pattern) {
   };
   /** Up to the closing bracket. `ways` is the number of ways to match one text. */
   const read = (depth, isCased) => {
-    let source = "", ways = 0, product = 1, endless = 0, hasEndless = false;
+    let source = "", ways = 0, product = 1, endless = 0, hasEndless = false, isSlow = false;
     for (;;) {
       const token = take(TOKEN), [text] = token;
       if (text === undefined || text === "|" || text === ")") {
         if (text ? text === ")" && !depth : depth || at < pattern.length) throw text;
         ways += product;
+        if (isSlow) slow += product;
         if (product > MAX_CHOICES) throw ways;
         if (text !== "|") return { source, ways, hasEndless };
-        [source, product, endless] = [`${source}|`, 1, 0];
+        [source, product, endless, isSlow] = [`${source}|`, 1, 0, false];
         continue;
       }
       const isGroup = text[0] === "(";
@@ -93,21 +98,38 @@ function javaScriptOf(pattern) {
         ? `(?=(?<k${++kept}>${written}${times.slice(0, -1)}))\\k<k${kept}>`
         : written + times;
       product *= limit === 1 ? inside + 1 - least : inside * ((isEndless ? 1 : limit - least) + 1);
+      isSlow ||= least > 0 && endless > 0;
       if (isEndless) endless++;
       hasEndless ||= isEndless;
     }
   };
-  return read(0, false).source;
+  const { source } = read(0, false);
+  return { source, slow };
 }
 
-/** @param {string} pattern of Oniguruma @returns {RegExp} */
-export function regExpOf(pattern) {
+/** As `javaScriptOf`, or a sentence. @param {string} pattern */
+function compiled(pattern) {
   try {
-    if (pattern.length <= MAX_PATTERN) return new RegExp(javaScriptOf(pattern), "gu");
+    if (pattern.length <= MAX_PATTERN) {
+      const { source, slow } = javaScriptOf(pattern);
+      return { found: new RegExp(source, "gu"), slow };
+    }
   } catch {} // the sentence below says it
   throw new EngineError("pattern-unsupported", N_(
     "The tokenizer has the pattern {pattern}. The browser does not know it, or its time may have no limit."
   ), { pattern: String(pattern).slice(0, 80) });
+}
+
+/** @param {string} pattern of Oniguruma @returns {RegExp} */
+export function regExpOf(pattern) {
+  return compiled(pattern).found;
+}
+
+/** Refuse a tokenizer whose patterns together take too long. @param {string[]} patterns */
+export function requireFast(patterns) {
+  require(patterns.reduce((sum, one) => sum + compiled(one).slow, 0) <= MAX_CHOICES, "pattern-unsupported", N_(
+    "The patterns of the tokenizer take too long together. Open this model in the app."
+  ));
 }
 
 /**

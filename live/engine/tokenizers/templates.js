@@ -35,12 +35,20 @@ export function templatesOf(processor) {
   for (const needed of ["A", "AB"]) {
     const pieces = needed === "A" ? found.single : found.pair;
     const texts = pieces.map(({ part: name }) => name).join("");
-    const isNumbered = pieces.every(({ ids, segment }) => [...ids, segment].every(Number.isInteger));
+    const isNumbered = pieces.every(({ segment }) => Number.isInteger(segment));
     require(texts === needed && isNumbered, "tokenizer-unsupported", N_(
       "The tokenizer writes a text more than once, or not at all."
     ));
   }
   return found;
+}
+
+/** Refuse a template with a token that no text can have. @param {Templates} templates @param {string[]} tokens */
+export function requireTokens({ single, pair }, tokens) {
+  const ids = [...single, ...pair].flatMap((piece) => piece.ids);
+  require(ids.every((id) => tokens[id] !== undefined), "tokenizer-damaged", N_(
+    "The tokenizer puts a token around a text that its vocabulary does not have. Copy its files again."
+  ));
 }
 
 /** The ids of the special tokens of a template before, between and after its texts. @param {TemplatePiece[]} pieces */

@@ -1,5 +1,6 @@
 // Older folders have no tokenizer.json. What it would contain follows from the files of the vocabulary.
 import { parseJson } from "../json.js";
+import { MAX_TOKENS } from "../text/tokenizers.js";
 import { FLAGS } from "./added_tokens.js";
 import { ofSentencePiece } from "./sentence_piece.js";
 
@@ -12,7 +13,7 @@ import { ofSentencePiece } from "./sentence_piece.js";
 export function withoutTokenizerJson(texts, settings) {
   const named = (name, usual) => settings[`${name}_token`]?.content ?? settings[`${name}_token`] ?? usual;
   if (Object.hasOwn(texts, "vocab.txt")) {
-    const lines = texts["vocab.txt"].replace(/\n$/, "").split("\n");
+    const lines = linesOf(texts["vocab.txt"].replace(/\n$/, ""), "\n");
     const vocab = new Map(lines.map((line, id) => [line.trimEnd(), id]));
     const tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(
       (usual) => named(usual.slice(1, -1).toLowerCase(), usual)
@@ -33,7 +34,7 @@ export function withoutTokenizerJson(texts, settings) {
   const isGpt = Object.hasOwn(texts, "vocab.json") && Object.hasOwn(texts, "merges.txt");
   if (!isGpt) return ofSentencePiece(texts, settings);
   const vocab = new Map(Object.entries(parseJson(texts["vocab.json"])));
-  const lines = texts["merges.txt"].replace(/\r?\n$/, "").split(/\r?\n/);
+  const lines = linesOf(texts["merges.txt"].replace(/\r?\n$/, ""), /\r?\n/);
   const merges = lines.filter((line) => !line.startsWith("#version"));
   const isRoberta = vocab.has("<s>") && vocab.has("</s>");
   const byteLevel = { type: "ByteLevel", add_prefix_space: settings.add_prefix_space ?? false };
@@ -48,6 +49,13 @@ export function withoutTokenizerJson(texts, settings) {
       ? { type: "RobertaProcessing", cls: [begin, vocab.get(begin)], sep: [end, vocab.get(end)] }
       : byteLevel,
   };
+}
+
+/** The lines of a text that has not too many. @param {string | RegExp} end @returns {string[]} */
+function linesOf(text, end) {
+  const lines = text.split(end, MAX_TOKENS + 1);
+  if (lines.length > MAX_TOKENS) throw new RangeError(`more than ${MAX_TOKENS} lines`);
+  return lines;
 }
 
 /** Special tokens of a vocabulary, as tokenizer.json lists them. @param {Map<string, number>} vocab */
