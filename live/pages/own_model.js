@@ -11,7 +11,7 @@ import { say } from "../ui/words.js";
 import { HubModel } from "./hub_model.js";
 import { taskSentence } from "./pages.js";
 
-const MEBI = 2 ** 20, PATIENCE = 20_000; // milliseconds until files that are described have taken too long
+const MEBI = 2 ** 20, PATIENCE = 10_000; // milliseconds for a description; a phone needs 3,000 for 262,000 tokens
 const SHARE = 4; // a browser may close a page that needs more of the memory of its device than one part of so many
 const GENERAL = ["The dog sleeps because it is tired.", "Where is the station?"];
 /** @type {Record<string, string[]>} Language → sentences. */

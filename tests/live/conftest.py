@@ -1,24 +1,19 @@
 """A published site on a host of its own, and pages of it in Chromium."""
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight.command import main
+from tests.live.hosts import Quiet, address_of, serving
 
 PUBLISHED = "everyday-en-de"
 expect.set_options(timeout=30_000)  # on a machine with other work
 Open = Callable[..., Page]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
-        pass
 
 
 @pytest.fixture(scope="session")
@@ -32,20 +27,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(partial(Quiet, directory=str(folder))) as server:
+        yield server
 
 
 @pytest.fixture
 def visit(chromium: Browser, host: ThreadingHTTPServer) -> Iterator[Open]:
     """Open a page of the site; it must report no problem, and ask no other address for anything."""
     pages: list[Page] = []
-    root = f"http://127.0.0.1:{host.server_port}/class/live/"
+    root = f"{address_of(host)}/class/live/"
     problems: list[str] = []
 
     def open_page(link: str = "", *, address: str = root, **options: object) -> Page:

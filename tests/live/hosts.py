@@ -1,15 +1,40 @@
-"""A web server whose behaviour a test can change at any time: its files, speed, headers, redirects and errors."""
+"""Web servers of tests: of a folder, or with files, speed, headers, redirects and errors that a test changes."""
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
+from socketserver import BaseRequestHandler
 
 HOME = "/class/live/"  # a site works below any address
 PART = 4096  # bytes
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Sends the files of a folder, and prints nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
+        pass
+
+
+@contextmanager
+def serving(handler: Callable[..., BaseRequestHandler]) -> Iterator[ThreadingHTTPServer]:
+    """A web server of this machine, while the block runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def address_of(server: ThreadingHTTPServer) -> str:
+    return f"http://127.0.0.1:{server.server_port}"
 
 
 @dataclass(kw_only=True)
@@ -78,12 +103,6 @@ def serve() -> Iterator[Host]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    host = Host(port=server.server_port)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield host
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as server:
+        host = Host(port=server.server_port)
+        yield host

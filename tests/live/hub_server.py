@@ -2,14 +2,14 @@
 
 import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import unquote
+
+from tests.live.hosts import address_of, serving
 
 HEADER = 1 << 16  # more bytes than the header of the weights has
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -131,22 +131,10 @@ class FileHost(Handler):
 
 
 @contextmanager
-def serving(make: Callable[..., Any]) -> Iterator[str]:
-    """The address of a web server, while the block runs."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), make)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@contextmanager
 def serve_hub() -> Iterator[Hub]:
     """A hub without models, while the block runs."""
     hub = Hub()
     lists, files = (type(one.__name__, (one,), {"hub": hub}) for one in (ListHost, FileHost))
-    with serving(lists) as hub.address, serving(files) as hub.files:
+    with serving(lists) as first, serving(files) as second:
+        hub.address, hub.files = address_of(first), address_of(second)
         yield hub

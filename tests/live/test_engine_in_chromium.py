@@ -1,11 +1,9 @@
 """The engine in a real browser: a worker reads a checkpoint over HTTP and translates."""
 
 import json
-import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED, ROOT
+from tests.live.hosts import Quiet, address_of, serving
 from tests.live.test_engine_foreign import CASES, IDS, assert_same_arrays, greedy, open_both, recorded
 from tests.live.test_engine_parity import assert_same
 from tools.family_in_page import array_of
@@ -83,24 +82,11 @@ FOREIGN = """async (models) => {
 TARGET = [2, 17, 9]  # the first one is where every decoder starts
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        pass
-
-    def log_error(self, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """The repository as static files."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(ROOT)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(partial(Quiet, directory=str(ROOT))) as server:
+        yield address_of(server)
 
 
 @pytest.mark.parametrize("in_worker", [True, False], ids=["in a worker", "in the page"])

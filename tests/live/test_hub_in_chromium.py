@@ -14,8 +14,9 @@ from model.inference.opening import open_checkpoint
 from model.inference.run import Run
 from model.inference.translate import compute
 from tests.foreign_folders import make_folder
-from tests.live.conftest import PUBLISHED, Open, Quiet
-from tests.live.hub_server import Hub, HubModel, serve_hub, serving
+from tests.live.conftest import PUBLISHED, Open
+from tests.live.hosts import Quiet, address_of, serving
+from tests.live.hub_server import Hub, HubModel, serve_hub
 from tests.live.test_page_in_chromium import AXE, AXE_RUN, PHONE, ready, shown_map
 
 NAME, TEXT = "someone/tiny-gpt2", "a dog runs in"
@@ -38,8 +39,8 @@ def address(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     """A site that may ask the hub."""
     folder = tmp_path_factory.mktemp("site") / "site"
     assert main(["publish", PUBLISHED, "--out", str(folder), "--hub", hub.address, hub.files]) == 0
-    with serving(partial(Quiet, directory=str(folder))) as address:
-        yield f"{address}/"
+    with serving(partial(Quiet, directory=str(folder))) as server:
+        yield f"{address_of(server)}/"
 
 
 @pytest.fixture

@@ -2,12 +2,9 @@
 
 import json
 import subprocess
-import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from shutil import copy
 from urllib.parse import unquote
@@ -19,7 +16,7 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 from headlight.command import main
 from tests.conftest import ROOT
 from tests.javascript.check import MODULES, install, program
-from tests.live.conftest import Quiet
+from tests.live.hosts import Quiet, address_of, serving
 from tests.live.test_publish import data_of
 from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.course.lesson import Number, OneOf, OneToken
@@ -61,13 +58,8 @@ def platform(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         file.extractall(root / "package")
     copy(MODULES / "scorm-again" / "dist" / "scorm12.min.js", root)
     (root / "index.html").write_text(PLATFORM, encoding="utf-8")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    with closing(server.socket):
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    with serving(partial(Quiet, directory=str(root))) as server:
+        yield f"{address_of(server)}/"
 
 
 def test_a_manifest_describes_one_object_with_every_file(package: Path) -> None:

@@ -67,6 +67,7 @@ export function bytePairs(settings, vocabulary) {
     require(id !== undefined, "tokenizer-damaged", DAMAGED_MERGES);
     return id;
   };
+  require(!(settings.merges.length > MAX_TOKENS), "tokenizer-damaged", DAMAGED_MERGES);
   const pairs = settings.merges.map((pair) => (typeof pair === "string" ? pair.split(" ") : pair));
   /** Two neighbours → the rank of their merge. Low ranks are merged first. */
   const ranks = new Map(pairs.map(([a, b], rank) => [idOf(a) * MAX_TOKENS + idOf(b), rank]));

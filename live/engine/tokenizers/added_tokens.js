@@ -2,7 +2,7 @@
 import { require } from "../errors.js";
 import { spacesAt } from "./library_parts.js";
 
-const MAX_CONTENT = 100; // characters
+const MAX_CONTENT = 100, MAX_ADDED = 100_000; // characters; tokens beside the vocabulary
 /** The settings of a special token in older folders. */
 export const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
 const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
@@ -46,7 +46,7 @@ export function cutAtTokens(tokens) {
 
 /** The added tokens of a file. @param {unknown} list @param {Map<string, number>} vocabulary @returns {AddedToken[]} */
 export function addedTokens(list, vocabulary, damaged) {
-  require(Array.isArray(list), "tokenizer-damaged", damaged);
+  require(Array.isArray(list) && list.length <= MAX_ADDED, "tokenizer-damaged", damaged);
   return list.filter(({ content }) => content !== "").map((token) => {
     const { content } = token, id = vocabulary.get(content) ?? token.id;
     require(

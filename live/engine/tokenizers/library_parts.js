@@ -31,7 +31,7 @@ const form = (name) => () => (text) => text.normalize(name);
 /** @param {{ pattern: { String?: string, Regex?: string } }} part @returns {(text: string) => number[][]} */
 function finder({ pattern: { String: given, Regex: regex } }) {
   const escaped = (given ?? "").replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
-  const found = regex === undefined ? new RegExp(escaped, "gu") : regExpOf(regex);
+  const found = regex === undefined ? new RegExp(escaped, "gu") : regExpOf(regex).regExp;
   return (text) => placesOf(found, text);
 }
 

@@ -107,12 +107,12 @@ function javaScriptOf(pattern) {
   return { source, slow };
 }
 
-/** As `javaScriptOf`, or a sentence. @param {string} pattern */
-function compiled(pattern) {
+/** A pattern of Oniguruma for JavaScript, with `slow` of `javaScriptOf`. @param {string} pattern */
+export function regExpOf(pattern) {
   try {
     if (pattern.length <= MAX_PATTERN) {
       const { source, slow } = javaScriptOf(pattern);
-      return { found: new RegExp(source, "gu"), slow };
+      return { regExp: new RegExp(source, "gu"), slow };
     }
   } catch {} // the sentence below says it
   throw new EngineError("pattern-unsupported", N_(
@@ -120,14 +120,9 @@ function compiled(pattern) {
   ), { pattern: String(pattern).slice(0, 80) });
 }
 
-/** @param {string} pattern of Oniguruma @returns {RegExp} */
-export function regExpOf(pattern) {
-  return compiled(pattern).found;
-}
-
 /** Refuse a tokenizer whose patterns together take too long. @param {string[]} patterns */
 export function requireFast(patterns) {
-  require(patterns.reduce((sum, one) => sum + compiled(one).slow, 0) <= MAX_CHOICES, "pattern-unsupported", N_(
+  require(patterns.reduce((sum, one) => sum + regExpOf(one).slow, 0) <= MAX_CHOICES, "pattern-unsupported", N_(
     "The patterns of the tokenizer take too long together. Open this model in the app."
   ));
 }

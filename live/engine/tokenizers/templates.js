@@ -26,8 +26,8 @@ const PROCESSORS = {
   },
 };
 
-/** The templates of a post-processor. @returns {Templates} */
-export function templatesOf(processor) {
+/** The templates of a post-processor. @param {string[]} tokens Of the vocabulary, by their ids. @returns {Templates} */
+export function templatesOf(processor, tokens) {
   const parts = libraryParts(processor).filter(({ type }) => type !== "ByteLevel"), [part] = parts;
   const isKnown = parts.length < 2 && (!part || Object.hasOwn(PROCESSORS, part.type));
   requireKnownPart(isKnown, parts.map(({ type }) => String(type)).join(", "));
@@ -39,16 +39,11 @@ export function templatesOf(processor) {
     require(texts === needed && isNumbered, "tokenizer-unsupported", N_(
       "The tokenizer writes a text more than once, or not at all."
     ));
+    require(pieces.every(({ ids }) => ids.every((id) => tokens[id] !== undefined)), "tokenizer-damaged", N_(
+      "The tokenizer puts a token around a text that its vocabulary does not have. Copy its files again."
+    ));
   }
   return found;
-}
-
-/** Refuse a template with a token that no text can have. @param {Templates} templates @param {string[]} tokens */
-export function requireTokens({ single, pair }, tokens) {
-  const ids = [...single, ...pair].flatMap((piece) => piece.ids);
-  require(ids.every((id) => tokens[id] !== undefined), "tokenizer-damaged", N_(
-    "The tokenizer puts a token around a text that its vocabulary does not have. Copy its files again."
-  ));
 }
 
 /** The ids of the special tokens of a template before, between and after its texts. @param {TemplatePiece[]} pieces */

@@ -7,10 +7,10 @@ import { requireFast } from "./patterns.js";
 import { bytesOf, shownBytes } from "../text/shown_bytes.js";
 import { continued, MAX_BYTES, MAX_TOKENS, requireLength, tooLong } from "../text/tokenizers.js";
 import { SUBWORDS } from "./subwords.js";
-import { framesOf, requireTokens, templatesOf } from "./templates.js";
+import { framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
-const MAX_FILE = 40 << 20, MAX_ADDED = 100_000; // characters; tokens beside the vocabulary
+const MAX_FILE = 40 << 20; // characters
 const DAMAGED_FILE = N_("The tokenizer is damaged. Copy its files again.");
 const END_OF_WORD = "</w>"; // in older byte-pair encodings
 /** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
@@ -51,10 +51,6 @@ export class Tokenizer {
     ];
     const stages = [values.normalizer, values.pre_tokenizer, values.decoder].flatMap(libraryParts);
     requireFast(stages.map(({ pattern }) => pattern?.Regex).filter((regex) => regex !== undefined));
-    require(
-      [model.merges, values.added_tokens].every((list, i) => (list?.length ?? 0) <= (i ? MAX_ADDED : MAX_TOKENS)),
-      "tokenizer-damaged", DAMAGED_FILE,
-    );
     /** Token → id. @type {Map<string, number>} */
     this.vocabulary = new Map(
       Array.isArray(model.vocab) ? model.vocab.map(([token], id) => [token, id]) : Object.entries(model.vocab)
@@ -88,8 +84,7 @@ export class Tokenizer {
     this.cutBefore = values.hasCodes ? (text) => cutBefore(text).flatMap(codeApart) : cutBefore;
     this.cutAfter = cutAtTokens(written.filter(({ normalized }) => normalized));
     this.decoders = values.decoder ? stepsOf(values.decoder, DECODERS) : [(tokens) => [tokens.join(" ")]];
-    this.templates = templatesOf(values.post_processor);
-    requireTokens(this.templates, this.tokens);
+    this.templates = templatesOf(values.post_processor, this.tokens);
     this.skipped = new Set(added.filter((token) => token.special).map(({ content }) => content));
     this.specials = this.findSpecials(names, isNamed, added, model);
     this.reading = READINGS[this.mostFrequentMark()];
