@@ -1,5 +1,6 @@
-"""Folders of Hugging Face's `transformers` for tests: small random models with learned tokenizers."""
+"""Folders of Hugging Face's `transformers` for tests: small random models with their tokenizers."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,11 @@ from tools.small_models import (
     MASK,
     NAMES,
     PAD,
+    SENTENCES,
     SPECIAL,
     VOCABULARY,
     byte_level,
+    framed,
     sharpen,
     train_tokenizer,
 )
@@ -64,13 +67,19 @@ IDS = {"pad_token_id": PAD, "bos_token_id": BEGIN, "eos_token_id": END}
 
 
 def word_pieces(template: str) -> tokenizers.Tokenizer:
-    """A tokenizer like that of BERT."""
-    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="<unk>"))
+    """A tokenizer like that of BERT. Its vocabulary is fixed: training takes pieces of equal counts in any order."""
+    text = " ".join(SENTENCES).lower()
+    letters = sorted(set(text) - {" "})
+    words = sorted(set(re.findall(r"[a-zäöüß]+", text)))
+    pieces = [piece for word in words for piece in (word[:4], f"##{word[4:]}") if piece != "##"]
+    known = dict.fromkeys([*SPECIAL, *letters, *(f"##{letter}" for letter in letters), *pieces])
+    model = models.WordPiece({piece: i for i, piece in enumerate(known)}, unk_token="<unk>")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.add_special_tokens(SPECIAL)
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=SPECIAL, show_progress=False)
-    return train_tokenizer(tokenizer, trainer, template)
+    return framed(tokenizer, template)
 
 
 def marked_spaces(template: str) -> tokenizers.Tokenizer:

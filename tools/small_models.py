@@ -23,11 +23,13 @@ __all__ = [
     "MASK",
     "NAMES",
     "PAD",
+    "SENTENCES",
     "SPECIAL",
     "VOCABULARY",
     "Family",
     "build",
     "byte_level",
+    "framed",
     "make_family",
     "sharpen",
     "train_tokenizer",
@@ -110,6 +112,11 @@ def byte_level(template: str) -> tokenizers.Tokenizer:
 
 def train_tokenizer(tokenizer: tokenizers.Tokenizer, trainer: Any, template: str) -> tokenizers.Tokenizer:
     tokenizer.train_from_iterator(SENTENCES, trainer)
+    return framed(tokenizer, template)
+
+
+def framed(tokenizer: tokenizers.Tokenizer, template: str) -> tokenizers.Tokenizer:
+    """The tokenizer with special tokens around a text."""
     tokenizer.post_processor = processors.TemplateProcessing(
         single=template, special_tokens=[("<s>", BEGIN), ("</s>", END)]
     )

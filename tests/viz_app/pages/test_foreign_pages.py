@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,7 @@ from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_translator
-from model.inference.run import Run
-from model.inference.translate import compute, translate
+from model.inference.translate import translate
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url, maps
 from tools.foreign_families import family_named
@@ -342,17 +340,10 @@ def test_the_page_names_the_generation_settings(open_with: OpenApp) -> None:
 def test_heads_are_patched_between_two_texts_of_one_length(open_with: OpenApp, folder: Path, family: str) -> None:
     texts = {
         "gpt2": ("The cat sat on the mat because", "The dog sat on the mat because"),
-        "bert": ("The <mask> sat on the mat.", "My <mask> sat on the mat."),
+        "bert": ("The <mask> sat on the mat.", "The <mask> sat on the dog."),  # with another guess
     }
     text, donor = texts[family]
     checkpoint = open_translator(folder / f"small-{family}")
-    if family == "bert":  # random weights: a donor of the same length can have the same guess
-        words = ("the", "cat", "sat", "on", "mat", "dog", "a")
-        # Each training of the tokenizer may give other ids, so the first of these that differs is not always the same.
-        others = (f"{first} <mask> {' '.join(more)}." for more in product(words, repeat=4) for first in ("My", *words))
-        length = len(compute(checkpoint, Run(text=text)).source)
-        same = (one for one in others if len(compute(checkpoint, Run(text=one)).source) == length)
-        donor = next(one for one in same if patch_every_head(checkpoint, one, text) is not None)
     app = open_with("heads", family, heads_tab="paste", giver=donor)
     app.session_state["text"] = text
     app.run()
