@@ -31,10 +31,11 @@ from model.atlas.texts import Side, TextTokens
 from model.config.section import ConfigError
 from model.files import LEFTOVER, CheckpointError
 
-__all__ = ["FACTS_FILE", "HEADS", "PLACES", "SENTENCES", "SIDES", "estimates", "require_free", "write_atlas"]
+__all__ = ["ENDS", "FACTS_FILE", "HEADS", "PLACES", "SENTENCES", "SIDES", "estimates", "require_free", "write_atlas"]
 
 FACTS_FILE, HEADS, PLACES, SENTENCES = "atlas.json", "heads.parquet", "places.npy", "sentences.parquet"
 LEVEL = (0.025, 0.975)
+ENDS = ("", "_low", "_high")  # of the column of a number: its mean, and the ends of its interval
 SIDES = ("source", "read", "written")
 FloatArray = NDArray[np.float32]
 
@@ -120,7 +121,7 @@ def head_table(kind: str, found: FloatArray, numbers: tuple[str, ...]) -> pa.Tab
     layer, head = np.indices((layers, heads)).reshape(2, -1).astype(np.int16)
     columns: dict[str, Any] = {"kind": pa.array([kind] * len(layer)), "layer": layer, "head": head}
     for n, name in enumerate(numbers):
-        for end, suffix in enumerate(("", "_low", "_high")):
+        for end, suffix in enumerate(ENDS):
             columns[name + suffix] = found[:, :, n, end].ravel()
     return pa.table(columns)
 
