@@ -35,7 +35,7 @@ from viz_app.widgets.long_work import measured
 from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
-__all__ = ["head_importance", "head_roles", "word_alignment"]
+__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
 FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
@@ -77,8 +77,8 @@ POINTERS = {"mean of all heads": N_("mean of all heads"), "rollout": N_("rollout
 STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
 
 
-def sentence_set(config: AnyConfig) -> Pairs:
-    """Ask for sentences; without any, a message ends the page."""
+def sentence_set(config: AnyConfig, *, most_lines: int = MAX_LINES) -> Pairs:
+    """Ask for sentences, at most so many; without any, a message ends the page."""
     source = choose(t("Sentences"), {name: t(label) for name, label in SOURCES.items()}, key="sentences_from")
     if source == "ours" and config.task == "classification":
         return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
@@ -91,26 +91,26 @@ def sentence_set(config: AnyConfig) -> Pairs:
     else:
         settle("pasted", "")
         text = st.text_area(lines, key="pasted", max_chars=50_000, height=120) or ""
-    return pairs_of(config, [line for line in text.splitlines() if line.strip()])
+    return pairs_of(config, [line for line in text.splitlines() if line.strip()], most_lines)
 
 
-def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
+def pairs_of(config: AnyConfig, lines: Sequence[str], most_lines: int) -> Pairs:
     """The sentence of each line, and the translation or second text behind its tab."""
     if not lines:
         end_page(t("Add at least one sentence."))
     longest = max(map(len, lines))
-    if len(lines) > MAX_LINES or longest > MAX_LINE:
+    if len(lines) > most_lines or longest > MAX_LINE:
         st.warning(
             t(
                 "The text has {lines} lines, and its longest line has {longest} characters. Only the first "
                 "{max_lines} lines and the first {max_characters} characters of each line are used.",
                 lines=decimal(len(lines)),
                 longest=decimal(longest),
-                max_lines=MAX_LINES,
+                max_lines=decimal(most_lines),
                 max_characters=MAX_LINE,
             )
         )
-    parts = [line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES]]
+    parts = [line[:MAX_LINE].partition("\t") for line in lines[:most_lines]]
     note_cleaning(config, *(part for sentence, _, translation in parts for part in (sentence, translation)))
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
