@@ -9,9 +9,14 @@ import pandas as pd
 from model.atlas.atlas import Atlas, open_atlas
 from model.atlas.store import FACTS_FILE
 from model.atlas.texts import sides_of
+from model.atlas.token_classes import CLASSES, classes_of
+from model.config.kinds import KINDS
+from model.inference.run import Result
 from model.interventions import Head
 from viz_app.components.elements.atlas import head_data, table_data
 from viz_app.components.mounting import Data
+from viz_app.server.atlas_jobs import latest_atlas
+from viz_app.server.presence import visitor
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.services.models import loaded
@@ -22,8 +27,10 @@ __all__ = [
     "atlas_of",
     "head_of",
     "heads_of",
+    "like_cell",
     "numbers_of",
     "places_of",
+    "shown_atlas",
     "table_of",
     "with_atlas",
 ]
@@ -52,6 +59,22 @@ def atlas_in(folder: Path, key: CheckpointKey) -> AtlasKey | None:
     except OSError:
         return None
     return AtlasKey(key.model, str(folder), changed)
+
+
+def shown_atlas(key: CheckpointKey) -> AtlasKey | None:
+    """The atlas that this visitor sees: the own one, or the one that comes with the checkpoint."""
+    own = latest_atlas(visitor(), Path(key.path), key.version)
+    return atlas_in(own.folder, key) if own else atlas_of(key)
+
+
+def like_cell(result: Result, kind: str, query: int, key: int) -> str:
+    """What a cell of a map is like, as the choice `atlas_like` names it: two classes, and perhaps the distance."""
+    queries, keys = result.tokens_of(kind)
+    row, column = (
+        CLASSES[classes_of([token.text for token in tokens], [token.word for token in tokens])[at]]
+        for tokens, at in ((queries, query), (keys, key))
+    )
+    return f"{row}>{column}@{key - query}" if KINDS[kind].aligned else f"{row}>{column}"
 
 
 def with_atlas(listed: Sequence[Listed], without: CheckpointKey) -> dict[str, CheckpointKey]:
@@ -93,6 +116,7 @@ def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
     return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 
+@remembered()
 def numbers_of(key: AtlasKey) -> pd.DataFrame:
     """The table of all heads, with layers and heads counted from 1."""
     table: pd.DataFrame = opened(key).table().to_pandas()

@@ -19,10 +19,11 @@ from viz_app.services.atlases import AtlasKey
 from viz_app.services.listing import listed_checkpoints
 from viz_app.services.models import config_of
 from viz_app.session.choices import clear_choice, set_choice, settle
+from viz_app.widgets.atlas_links import name_of
 from viz_app.widgets.head_picker import open_head
-from viz_app.widgets.navigation import page_of
+from viz_app.widgets.navigation import go_to
 
-__all__ = ["atlas_downloads", "draw_all_heads", "draw_chosen_heads", "name_of"]
+__all__ = ["atlas_downloads", "draw_all_heads", "draw_chosen_heads"]
 
 CHOICES = (
     "atlas_rule",
@@ -39,7 +40,6 @@ FILES: Mapping[str, Callable[[pd.DataFrame], bytes]] = {  # ending of a file →
     "csv": lambda table: table.to_csv(index=False).encode(),
     "parquet": lambda table: table.to_parquet(index=False),
 }
-OPENED = "sentence_of_the_atlas"  # in the session: the page that shows a sentence of the atlas next
 
 
 def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
@@ -63,8 +63,6 @@ def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
 
 def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     """Draw one head, or two side by side, with their sentences."""
-    if page := st.session_state.pop(OPENED, ""):
-        st.switch_page(page_of(page))
     others = atlases.with_atlas(listed_checkpoints(), atlas.checkpoint)
     beside = chosen("atlas_beside")
     beside = beside if beside in others else next(iter(others), "")
@@ -88,7 +86,7 @@ def open_sentence(task: str, text: str, head: Head) -> None:
     set_choice("review" if classifies else "text", text)
     set_choice("kind", head.kind)
     open_head(head.layer, head.head, prefix="review_" if classifies else "")
-    st.session_state[OPENED] = "sentiment" if classifies else "translate"
+    go_to("sentiment" if classifies else "translate")
 
 
 def chosen(name: str) -> str:
@@ -104,11 +102,6 @@ def take(sent: Mapping[str, str]) -> None:
                 set_choice(name, value[:LONGEST])
             else:
                 clear_choice(name)
-
-
-def name_of(head: Head) -> str:
-    """The name of a head in a link, counted from 1."""
-    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
 
 
 def atlas_downloads(atlas: AtlasKey, heads: Sequence[Head]) -> None:

@@ -9,23 +9,17 @@ from model.corpora.corpora import CorpusError
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.head_measures import sentence_set
-from viz_app.server.atlas_jobs import latest_atlas, own_atlas
+from viz_app.server.atlas_jobs import own_atlas
 from viz_app.server.presence import visitor
-from viz_app.services.atlases import AtlasKey, atlas_in, atlas_of
+from viz_app.services.atlases import AtlasKey, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import config_of
 from viz_app.session.page_end import end_page
 from viz_app.widgets.long_work import requested, wait_for
 
-__all__ = ["measure_another", "require_atlas", "shown_atlas"]
+__all__ = ["measure_another", "require_atlas"]
 
 MOST_LINES = 2_000
-
-
-def shown_atlas(key: CheckpointKey) -> AtlasKey | None:
-    """The atlas that the visitor sees: the own one, or the one that comes with the checkpoint."""
-    own = latest_atlas(visitor(), Path(key.path), key.version)
-    return atlas_in(own.folder, key) if own else atlas_of(key)
 
 
 def require_atlas(key: CheckpointKey) -> AtlasKey:
