@@ -13,10 +13,10 @@ import { showTranslate } from "./translate.js";
 /** @type {Record<string, Page>} Name in a link → page. The app's pages have the same names. */
 export const PAGES = {
   translate: { show: showTranslate },
-  steps: { show: showStepsLater, fits: writes },
+  steps: { show: shownLater("steps", showSteps), fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
   inside: { show: showInside, fits: (_site, info) => !info || hasPlainScores(info.config) },
-  positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
+  positions: { show: shownLater("positions", showPositions), opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
   checkpoints: { show: showModel, asksForText: () => false },
@@ -27,10 +27,15 @@ function showEitherMasks(root, app) {
   return (hasBatch(app) ? showMasks : showTextMasks)(root, app);
 }
 
-/** @param {Element} root @param {App} app */
-async function showStepsLater(root, app) {
-  const show = await app.ifCurrent(later("steps", showSteps));
-  await show(root, app);
+/**
+ * A page whose code is loaded when it is first wanted.
+ * @param {string} name Of the part. @param {Page["show"]} present @returns {Page["show"]}
+ */
+function shownLater(name, present) {
+  return async (root, app) => {
+    const show = await app.ifCurrent(later(name, present));
+    await show(root, app);
+  };
 }
 
 /** @param {Element} root @param {App} app */

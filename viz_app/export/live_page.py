@@ -75,6 +75,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "own": ("pages/own_model.js", "OwnModel"),
     "saving": ("ui/picture_files.js", "savePicture"),
     "steps": ("pages/steps.js", "showSteps"),
+    "positions": ("pages/positions.js", "showPositions"),
 }
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
