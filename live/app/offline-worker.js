@@ -23,12 +23,15 @@ async function ownFiles() {
   return files.filter((file) => /\.[\da-f]{16}\./.test(file));
 }
 
-/** Keep the page, its files, and the files of each checkpoint that this browser has kept in an older version. */
+/**
+ * Keep the page, its files, and the weights and the atlas of each checkpoint of which this browser has kept files in an
+ * older version.
+ */
 async function install() {
-  const kept = (await (await opened).keys()).map(({ url }) => url);
-  const isKept = (folder) => kept.some((url) => url.startsWith(addressOf(folder)));
+  const folderOf = (path) => path.replace(/[^/]*$/, "");
+  const kept = (await (await opened).keys()).map(({ url }) => folderOf(url));
   const files = (await ownFiles()).filter(
-    (file) => !file.startsWith("checkpoints/") || isKept(file.replace(/[^/]*$/, ""))
+    (file) => !file.startsWith("checkpoints/") || kept.includes(addressOf(folderOf(file)))
   );
   await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
   if (isFirst) await scope.skipWaiting();

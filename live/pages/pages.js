@@ -2,6 +2,7 @@
 import { SHARED } from "../app/shared.js";
 import { later } from "../ui/later.js";
 import { say } from "../ui/words.js";
+import { showAtlas } from "./atlas.js";
 import { showHeads } from "./heads.js";
 import { hasPlainScores, showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
@@ -15,6 +16,7 @@ export const PAGES = {
   translate: { show: showTranslate },
   steps: { show: shownLater("steps", showSteps), fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
+  atlas: { show: shownLater("atlas", showAtlas), alone: true, fits: hasAtlas, asksForText: hasTwoHeads },
   inside: { show: showInside, fits: (_site, info) => !info || hasPlainScores(info.config) },
   positions: { show: shownLater("positions", showPositions), opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
@@ -52,6 +54,16 @@ function writes({ task }) {
 /** Whether a model is a translator that Headlight trained. @param {Site} site */
 function isTranslatorOfOurs({ family, task }) {
   return family === "headlight" && task === "translation";
+}
+
+/** @param {Site} site */
+function hasAtlas({ atlas }) {
+  return Boolean(atlas);
+}
+
+/** Whether the atlas shows two heads, which an open model draws for a sentence too. @param {App} app */
+function hasTwoHeads({ choices, info }) {
+  return Boolean(info && choices.atlas_second);
 }
 
 /** Whether the page about masks has a batch of sentences; a report has none. @param {App} app */

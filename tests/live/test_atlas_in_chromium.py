@@ -1,0 +1,136 @@
+"""The page Atlas of a site in a real browser: its data are files of the site, so it needs no model and no network."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from headlight.command import main
+from model.atlas.atlas import Atlas, open_atlas
+from model.inference.opening import open_checkpoint
+from model.inference.translate import translate
+from tests.browser.accessibility import AXE
+from tests.conftest import PATIENCE
+from tests.live.conftest import MARKUP, PUBLISHED, Open
+from tests.live.hosts import Host, address_of, serve
+from tests.live.test_page_in_chromium import AXE_RUN, PHONE, go, ready
+
+HEAD = "#atlas?atlas_head=encoder.1.2"
+
+
+@pytest.fixture(scope="module")
+def atlas(measured: Path) -> Atlas:
+    return open_atlas(measured / "atlas")
+
+
+@pytest.fixture(scope="module")
+def site(measured: Path, folder: Path) -> str:
+    """The path on the host of a site with two checkpoints, where only the first has an atlas; and a single file."""
+    assert main(["publish", str(measured), "gru-de-en", "--atlas", "--out", str(folder / "atlas")]) == 0
+    assert main(["publish", str(measured), "--atlas", "--out", str(folder / "atlas.html")]) == 0
+    return "/atlas/"
+
+
+@pytest.fixture
+def open_atlas_page(visit: Open, host: ThreadingHTTPServer, site: str) -> Open:
+    def open_page(link: str = "#atlas", **options: object) -> Page:
+        return visit(link, address=f"{address_of(host)}{site}", **options)
+
+    return open_page
+
+
+def asked_for(page: Page) -> list[str]:
+    """The names of the files that a page has loaded, without their hashes."""
+    names: list[str] = page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
+    return [one.rsplit("/", 1)[1].rsplit(".", 2)[0] for one in names]
+
+
+def test_the_page_loads_the_table_and_the_head_that_is_shown_and_no_model(open_atlas_page: Open) -> None:
+    page = open_atlas_page()
+    assert {"table", "atlas"} <= set(asked_for(page))
+    go(page, HEAD)
+    asked = asked_for(page)
+    assert "encoder.1.2" in asked
+    assert not [one for one in asked if "model" in one or one in ("tokenizer", "cross.1.1")]
+
+
+def test_links_lead_from_a_head_and_a_cell_to_the_atlas_and_back(open_atlas_page: Open) -> None:
+    page = open_atlas_page("#translate?text=The dog sees you.&kind=encoder&layer=2&head=3")
+    page.locator("[data-part=map] [data-cell='1,0']").click()
+    like = page.get_by_role("link", name="Places like this in the atlas")
+    assert "atlas_like=first%3Efirst%40-1" in str(like.get_attribute("href"))
+    page.locator("[data-part=map] svg.map").focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    ready(page, like.click)
+    assert re.search(r"#atlas\?.*atlas_head=encoder\.2\.3.*atlas_like=first%3E", page.url)
+    expect(page.locator("[data-part=head]")).to_be_visible()
+    ready(page, lambda: page.go_back())
+    ready(page, page.get_by_role("link", name="In the atlas").click)
+    assert "atlas_head=encoder.2.3" in page.url
+    assert "atlas_like" not in page.url
+    ready(page, lambda: page.get_by_role("link", name="Translate").click())
+    ready(page, lambda: page.get_by_role("combobox", name="Head").select_option("mean"))
+    assert page.get_by_role("link", name="In the atlas").count() == 0, "it has no mean of the heads"
+
+
+def test_a_checkpoint_without_an_atlas_has_no_such_page(open_atlas_page: Open, visit: Open) -> None:
+    page = open_atlas_page("#translate?checkpoint=gru-de-en")
+    assert page.get_by_role("link", name="Atlas").count() == page.locator("a.atlas").count() == 0
+    go(page, "#atlas?checkpoint=gru-de-en")
+    expect(page.locator(".page .note")).to_contain_text("gru-de-en has no atlas on this page.")
+    page = visit("#atlas")  # of a site without any
+    expect(page.locator("main")).to_contain_text("The link asks for what this page does not have: atlas.")
+
+
+def test_the_page_works_offline_and_in_one_file(open_atlas_page: Open, visit: Open, folder: Path) -> None:
+    page = open_atlas_page(HEAD)
+    shown = page.locator("[data-part=head]").inner_text()
+    page.wait_for_function("() => navigator.serviceWorker.controller")
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("[data-part=head]")).to_have_text(shown, use_inner_text=True)
+    page = visit(HEAD, address=(folder / "atlas.html").as_uri())
+    expect(page.locator("[data-part=head]")).to_have_text(shown, use_inner_text=True)
+
+
+def test_a_head_that_cannot_be_loaded_leaves_what_is_shown_and_can_be_tried_again(
+    chromium: Browser, folder: Path, site: str
+) -> None:
+    files = {path.relative_to(folder / "atlas").as_posix(): path for path in (folder / "atlas").rglob("*.*")}
+    with serve() as host:
+        host.files = {name: path.read_bytes() for name, path in files.items() if "cross.3.1" not in name}
+        page = chromium.new_context(service_workers="block").new_page()
+        page.goto(f"{host.url}{HEAD}")
+        page.wait_for_selector("html[data-ready]")
+        shown = page.locator("[data-part=head]").inner_text()
+        go(page, "#atlas?atlas_head=cross.3.1")
+        expect(page.locator("main [role=status] .problem")).to_contain_text("cross.3.1")
+        assert page.locator("[data-part=head]").inner_text() == shown
+        host.files = {name: path.read_bytes() for name, path in files.items()}
+        ready(page, page.get_by_role("button", name="Try again").click)
+        expect(page.locator("[data-part=head]")).not_to_have_text(shown, use_inner_text=True)
+        expect(page.locator("main .problem")).to_have_count(0)
+        page.context.close()
+
+
+def test_the_saved_table_has_the_numbers_of_the_atlas(open_atlas_page: Open, atlas: Atlas) -> None:
+    page = open_atlas_page()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the table as CSV").click()
+    assert download.value.suggested_filename == f"headlight-atlas-{PUBLISHED}.csv"
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    assert [(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1) for row in rows] == [
+        (head.kind, head.layer, head.head) for head in atlas.heads
+    ]
+    names = ("entropy", "previous", "previous_low", "previous_high", "alignment")
+    for name, column in atlas.numbers(*names).items():
+        saved = np.array([float(row[name] or "nan") for row in rows])
+        np.testing.assert_allclose(saved, column, rtol=1e-6)
