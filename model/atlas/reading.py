@@ -67,6 +67,7 @@ class BatchFound:
     """What one kind of attention shows in B texts. Lists have one entry per layer."""
 
     layout: Layout
+    with_loss: NDArray[np.bool_]  # (B,): False for a text of one token that no model predicts
     sums: list[FloatArray] = field(default_factory=list)  # (B, H, N), see `layer_sums`
     profiles: list[FloatArray] = field(default_factory=list)  # (B, H, O·C)
     weights: list[NDArray[np.float32]] = field(default_factory=list)  # (B, H, T, 8), the largest, largest first
@@ -107,9 +108,8 @@ class BatchFound:
         if self.total is not None:
             found, counted = alignment_sums(self.total, self.strongest, self.layout)
             alignment, aligned_rows[:] = found.cpu().numpy(), counted.cpu().numpy()[:, None]
-        known = self.importance is not None
         importance = self.importance[..., None] if self.importance is not None else np.zeros((*sums.shape[:3], 1))
-        texts = np.full((len(rows), 1), int(known))
+        texts = self.with_loss[:, None] & (self.importance is not None)
         return (
             np.concatenate([sums[..., :-pairs], alignment, importance, sums[..., -pairs:]], axis=-1),
             np.concatenate([rows[:, :-pairs], aligned_rows, texts, rows[:, -pairs:]], axis=1),
@@ -145,7 +145,8 @@ def read_batch(checkpoint: Loaded, texts: Sequence[TextTokens], means: Means) ->
         ConfigError: weights are not numbers.
     """
     model, kinds = checkpoint.model, checkpoint.model.config.kinds
-    found = {kind: BatchFound(layout=layout_of(texts, kind, model.device)) for kind in kinds}
+    with_loss = np.array([not isinstance(model, ReadsBatches) or len(text.read) > 1 for text in texts])
+    found = {kind: BatchFound(layout=layout_of(texts, kind, model.device), with_loss=with_loss) for kind in kinds}
     ids = pad_ids(model, [text.source.ids for text in texts], [text.read.ids for text in texts], side="right")
     if model.read_only_reason:  # nothing can be edited, so the weights are recorded first
         names = {kind: [hook_name(kind, i, "weights") for i in range(model.config.num_layers(kind))] for kind in kinds}

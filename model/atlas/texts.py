@@ -75,7 +75,8 @@ def read_texts(checkpoint: Loaded, lines: Sequence[Line]) -> list[TextTokens]:
         return [classified(tokenizers, line, encoding, limit) for line, encoding in zip(lines, encodings, strict=True)]
     framed = [tokenizers.framed(encoding, limit) for encoding in encodings]
     sources = [
-        side_of(source_tokens(tokenizers, encoding, ids)) for encoding, (ids, _) in zip(encodings, framed, strict=True)
+        side_of(source_tokens(tokenizers, encoding, ids), tokenizers.specials.marks)
+        for encoding, (ids, _) in zip(encodings, framed, strict=True)
     ]
     cuts = [cut for _, cut in framed]
     if not isinstance(model, Writes):
@@ -129,9 +130,9 @@ def translated(
 PARTS = tuple(Side.__dataclass_fields__)
 
 
-def side_of(tokens: Sequence[Token]) -> Side:
+def side_of(tokens: Sequence[Token], marks: Collection[int]) -> Side:
     texts, ids, words = ([getattr(token, name) for token in tokens] for name in ("text", "id", "word"))
-    return side_of_ids(texts, ids, words, ())
+    return side_of_ids(texts, ids, words, marks)
 
 
 def side_of_ids(tokens: Sequence[str], ids: Sequence[int], words: Sequence[int], marks: Collection[int]) -> Side:

@@ -40,6 +40,14 @@ def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
         with_note(checkpoint)
         if corpus.texts == 1:
             note("The corpus has only one text, so no number has an interval.")
+        if (
+            corpus.with_second
+            and checkpoint.config.task != "translation"
+            and not checkpoint.tokenizers.specials.separator
+        ):
+            note(
+                f"{checkpoint.name} reads single texts: what follows a tab in {corpus.with_second:,} lines is left out."
+            )
     # A launcher stops its processes with this signal. They save what they have, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tqdm(unit="line", disable=not speaks) as bar:

@@ -22,6 +22,7 @@ from model.inference.run import Result, Run
 from model.inference.translate import compute, forced_ids
 from model.trace import tracing
 from tests.conftest import BUNDLED
+from tests.foreign_folders import make_folder
 from tests.model.atlas.reference import rows_of
 from tools.foreign_families import family_named
 from tools.small_models import make_family
@@ -125,6 +126,14 @@ def test_importance_is_that_of_the_gradient(name: str) -> None:
             sums, rows = found[kind].numbers()
             np.testing.assert_allclose(sums[i, :, :, NUMBERS.index("importance")], expected[0], atol=1e-4)
             assert rows[i, NUMBERS.index("importance")] == 1
+
+
+def test_a_text_of_one_token_that_nothing_predicts_has_no_importance(tmp_path: Path) -> None:
+    checkpoint = open_checkpoint(make_folder(tmp_path / "gpt2", "gpt2"))
+    n, lines = NUMBERS.index("importance"), [Line(number=1, text="The cat sat."), Line(number=2, text="a")]
+    texts, found = measured(checkpoint, lines)
+    assert [len(text.read) > 1 for text in texts] == [True, False]
+    assert found["decoder"].numbers()[1][:, n].tolist() == [1, 0]
 
 
 def test_padding_changes_no_number() -> None:
