@@ -1,5 +1,5 @@
 // Links from a head and from a cell of its map to the atlas, where the checkpoint has one.
-import { tokenClass } from "../engine/text/token_classes.js";
+import { tokenClasses } from "../engine/text/token_classes.js";
 import { KINDS } from "../engine/trace.js";
 import { draw, el, find } from "../ui/dom.js";
 import { isolated, say } from "../ui/words.js";
@@ -30,7 +30,7 @@ export function linkCells(root, app, { result, view, layer, head }) {
   const hasAtlas = atlasLink(app, { kind, layer, head }).length > 0;
   onCell(line.previousElementSibling, hasAtlas && (([t, s]) => {
     if (view.weight(layer, head, t, s) === -Infinity) return;
-    const at = [view.rows[t], view.columns[s]], [row, key] = sides.map((side, i) => tokenClass(result[side], at[i]));
+    const at = [view.rows[t], view.columns[s]], [row, key] = sides.map((side, i) => tokenClasses(result[side])[at[i]]);
     const like = `${row}>${key}${kind === "cross" ? "" : `@${at[1] - at[0]}`}`;
     draw(line, [
       el("span", {}, `${isolated(view.queries[t])} → ${isolated(view.keys[s])}: `),

@@ -13,10 +13,10 @@ from tests.conftest import ROOT
 from tests.javascript.check import program
 
 SCRIPT = """
-import { tokenClass } from "./live/engine/text/token_classes.js";
+import { tokenClasses } from "./live/engine/text/token_classes.js";
 import { readFileSync } from "node:fs";
-const [tokens, words] = JSON.parse(readFileSync(0, "utf8")), all = tokens.map((text, i) => ({ text, word: words[i] }));
-console.log(JSON.stringify(all.map((_, i) => tokenClass(all, i))));
+const [tokens, words] = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(tokenClasses(tokens.map((text, i) => ({ text, word: words[i] })))));
 """
 CHARACTERS = [
     chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
@@ -36,6 +36,14 @@ def test_a_token_of_every_character_has_the_class_of_the_atlas(form: str) -> Non
     tokens = [form.format(one) for one in CHARACTERS]
     words = [i // 2 for i in range(len(tokens))]  # each word has two tokens
     assert in_page(tokens, words) == [CLASSES[i] for i in classes_of(tokens, words)]
+
+
+def test_bytes_of_a_character_have_the_class_of_the_atlas() -> None:
+    tokens = [f"⟨{byte:02X}⟩" for one in CHARACTERS for byte in one.encode()]
+    words = [number for number, one in enumerate(CHARACTERS) for _ in one.encode()]
+    assert in_page(tokens, words) == [CLASSES[i] for i in classes_of(tokens, words)]
+    without_end = [-1 if i % 7 == 3 else word for i, word in enumerate(words)]
+    assert in_page(tokens, without_end) == [CLASSES[i] for i in classes_of(tokens, without_end)]
 
 
 def test_special_tokens_and_later_tokens_of_a_word_have_their_own_classes() -> None:
