@@ -19,23 +19,30 @@ export function atlasLink(app, head, label = say("In the atlas"), like = "") {
 }
 
 /**
- * Let the visitor choose a cell of a map: the line below the map links to places of the head whose tokens have the same
- * classes.
- * @param {Element} root Of the page, with an element of the class "like" below the map.
- * @param {App} app
- * @param {{ result: Result, view: MapView, layer: number, head: any }} shown
+ * A cell of a map, and a link to places of the head whose tokens have the same classes; in self-attention, at the same
+ * distance.
+ * @param {App} app @param {{ kind: string, layer: number, head: any }} head @param {Result} result
+ * @param {Cell} cell Of the whole map. @returns {Described[]}
  */
-export function linkCells(root, app, { result, view, layer, head }) {
-  const { kind } = view, line = find(root, ".like"), sides = [KINDS[kind].queries, KINDS[kind].keys];
-  const hasAtlas = atlasLink(app, { kind, layer, head }).length > 0;
+export function placesLike(app, head, result, [row, key]) {
+  const { queries, keys } = KINDS[head.kind], classOf = (side, i) => tokenClasses(result[side])[i];
+  const distance = head.kind === "cross" ? "" : `@${key - row}`;
+  const like = `${classOf(queries, row)}>${classOf(keys, key)}${distance}`;
+  const link = atlasLink(app, head, say("Places like this in the atlas"), like);
+  const tokens = `${isolated(result[queries][row].text)} → ${isolated(result[keys][key].text)}: `;
+  return link.length ? [el("span", {}, tokens), ...link] : [];
+}
+
+/**
+ * Let the visitor choose a cell of a map: the line below the map leads to places like it.
+ * @param {Element} root Of the page, with an element of the class "like" below the map.
+ * @param {App} app @param {Result} result @param {MapView} view @param {number} layer @param {any} head
+ */
+export function linkCells(root, app, result, view, layer, head) {
+  const line = find(root, ".like"), shown = { kind: view.kind, layer, head }, hasAtlas = atlasLink(app, shown).length > 0;
   onCell(line.previousElementSibling, hasAtlas && (([t, s]) => {
     if (view.weight(layer, head, t, s) === -Infinity) return;
-    const at = [view.rows[t], view.columns[s]], [row, key] = sides.map((side, i) => tokenClasses(result[side])[at[i]]);
-    const like = `${row}>${key}${kind === "cross" ? "" : `@${at[1] - at[0]}`}`;
-    draw(line, [
-      el("span", {}, `${isolated(view.queries[t])} → ${isolated(view.keys[s])}: `),
-      ...atlasLink(app, { kind, layer, head }, say("Places like this in the atlas"), like),
-    ]);
+    draw(line, placesLike(app, shown, result, [view.rows[t], view.columns[s]]));
   }));
   draw(line, hasAtlas ? [el("span", {}, say("Choose a cell to find places like it in the atlas."))] : []);
 }

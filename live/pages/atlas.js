@@ -106,7 +106,8 @@ async function showBoth(root, app, heads) {
       heading(`${namesOf(kind).title}, ${mapName(layer, head)}`), place(`map ${i}`),
     ])
   ))]);
-  heads.forEach(({ layer, head }, i) => mount(root, `map ${i}`, attentionMap, largeMap(views[i], layer, head, false)));
+  for (const [i, { layer, head }] of heads.entries())
+    mount(root, `map ${i}`, attentionMap, largeMap(views[i], layer, head, false));
 }
 
 /** Save the table of all heads: a row for each head, each number with the ends of its interval. @param {any} table */

@@ -28,7 +28,7 @@ export async function showTextMasks(root, app) {
     mount(root, `mask ${one}`, attentionMap, maskData(viewOf(translation, one), one === kind ? layer : 0));
   const view = viewOf(translation, kind);
   mount(root, "weights", attentionMap, largeMap(view, layer, head, false));
-  linkCells(root, app, { result: translation, view, layer, head });
+  linkCells(root, app, translation, view, layer, head);
 }
 
 /** @param {MapView} view @param {number} layer */

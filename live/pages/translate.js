@@ -70,7 +70,7 @@ export async function showTranslate(root, app) {
   if (asLines) mount(root, "lines", attentionLines, lines(view, layer, head));
   else mount(root, "grid", headGrid, { ...grid, chosen: [layer, typeof head === "number" ? head : null] }, open);
   mount(root, "map", attentionMap, largeMap(view, layer, head, logarithmic));
-  linkCells(root, app, { result: translation, view, layer, head });
+  linkCells(root, app, translation, view, layer, head);
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 

@@ -75,6 +75,10 @@ def test_links_lead_from_a_head_and_a_cell_to_the_atlas_and_back(open_atlas_page
     ready(page, page.get_by_role("link", name="In the atlas").click)
     assert "atlas_head=encoder.2.3" in page.url
     assert "atlas_like" not in page.url
+    go(page, "#inside?text=The dog sees you.&kind=cross&layer=3&head=1&query=1")
+    line = page.locator(".like")
+    expect(line).to_contain_text("Hund → dog: ")
+    assert "atlas_like=first%3Efirst" in str(line.get_by_role("link").get_attribute("href"))
     ready(page, lambda: page.get_by_role("link", name="Translate").click())
     ready(page, lambda: page.get_by_role("combobox", name="Head").select_option("mean"))
     assert page.get_by_role("link", name="In the atlas").count() == 0, "it has no mean of the heads"
