@@ -5,9 +5,9 @@ import { beside, button, caption, heading, mount, note, place } from "../control
 import { largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
 import { atlasHeads } from "../ui/atlas.js";
 import { atlasHead } from "../ui/atlas_head.js";
-import { draw, el, find } from "../ui/dom.js";
+import { readTable } from "../ui/atlas_table.js";
+import { announce, draw, el, find } from "../ui/dom.js";
 import { attentionMap, leastWidth } from "../ui/maps.js";
-import { decodeFloats, times } from "../ui/numbers.js";
 import { say } from "../ui/words.js";
 
 const KEPT = 16; // parts that are kept in memory
@@ -27,22 +27,32 @@ export async function showAtlas(root, app) {
   const known = wanted.filter((name) => Object.hasOwn(table.parts, name));
   const missing = wanted.filter((name) => !known.includes(name));
   draw(root, [
-    place("heads"),
+    place("atlas heads"),
     el("div", { class: "row" }, [button(say("Save the table as CSV"), () => saveTable(table))]),
     el("div", { class: "notes" }, missing.map((name) => note(say("This model has no head {name}.", { name })))),
     el("div", { role: "status" }),
-    ...(known.length ? [place("head")] : []),
+    ...(known.length ? [place("atlas head")] : []),
     ...(known.length > 1 ? [el("div", { class: "both" })] : []),
   ]);
   const report = (name, value) => (name === "text" ? openText(app, value) : app.change(value));
   const { atlas_rule: rule = "", atlas_x: x = "", atlas_y: y = "" } = choices;
-  mount(root, "heads", atlasHeads, { ...table, rule, x, y, head, second }, report);
+  mount(root, "atlas heads", atlasHeads, { ...table, rule, x, y, head, second }, report);
   const heads = known.length ? await headsOf(root, app, known.map((name) => table.parts[name])) : null;
   if (!heads) return;
   const others = app.site.checkpoints.filter((one) => one.atlas && one !== listed).map(({ name }) => name);
   const { atlas_like: like = "", atlas_sinks: sinks = "", atlas_beside: besides = "" } = choices;
-  mount(root, "head", atlasHead, { table, heads, like, sinks, beside: besides, others, open: true }, report);
+  mount(root, "atlas head", atlasHead, { table, heads, like, sinks, beside: besides, others, open: true }, report);
+  showFirst(root, known[0], heads[0]);
   if (heads.length > 1) await showBoth(root, app, heads);
+}
+
+/** Show a head that was not shown before: it is below the table. @param {Element} root @param {string} name */
+function showFirst(root, name, { kind, layer, head }) {
+  const home = find(root, "[data-part='atlas head']");
+  if (home.dataset.head === name) return;
+  home.dataset.head = name;
+  home.scrollIntoView();
+  announce(`${namesOf(kind).title}, ${mapName(layer, head)}`);
 }
 
 /**
@@ -110,18 +120,13 @@ async function showBoth(root, app, heads) {
     mount(root, `map ${i}`, attentionMap, largeMap(views[i], layer, head, false));
 }
 
-/** Save the table of all heads: a row for each head, each number with the ends of its interval. @param {any} table */
-function saveTable({ checkpoint, kinds, numbers, values }) {
-  const found = decodeFloats(values), width = 3 * numbers.length;
-  const names = numbers.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
-  const heads = kinds.flatMap(({ kind, layers, heads: count }) => times(
-    layers * count, (i) => [kind, Math.floor(i / count) + 1, i % count + 1]
-  ));
-  const rows = heads.map((head, i) => [...head, ...[...found.subarray(i * width, (i + 1) * width)].map(
-    (value) => (Number.isFinite(value) ? Number(value.toPrecision(7)) : "")
-  )]);
-  const text = [["kind", "layer", "head", ...names], ...rows].map((row) => `${row.join(",")}\r\n`).join("");
+/** Save the table of all heads: a row for each head, each number with the ends of its interval. @param {any} data */
+function saveTable(data) {
+  const { heads, columns, value } = readTable(data);
+  const numberOf = (at) => (name) => (Number.isFinite(value(at, name)) ? Number(value(at, name).toPrecision(7)) : "");
+  const rows = heads.map(({ at, kind, layer, head }) => [kind, layer + 1, head + 1, ...columns.map(numberOf(at))]);
+  const text = [["kind", "layer", "head", ...columns], ...rows].map((row) => `${row.join(",")}\r\n`).join("");
   Object.assign(document.createElement("a"), {
-    download: `headlight-atlas-${checkpoint}.csv`, href: `data:text/csv;charset=utf-8,${encodeURIComponent(text)}`,
+    download: `headlight-atlas-${data.checkpoint}.csv`, href: `data:text/csv;charset=utf-8,${encodeURIComponent(text)}`,
   }).click();
 }

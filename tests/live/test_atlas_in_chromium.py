@@ -1,26 +1,25 @@
 """The page Atlas of a site in a real browser: its data are files of the site, so it needs no model and no network."""
 
 import csv
-import json
 import re
-from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.command import main
 from model.atlas.atlas import Atlas, open_atlas
 from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from tests.browser.accessibility import AXE
-from tests.conftest import PATIENCE
-from tests.live.conftest import MARKUP, PUBLISHED, Open
-from tests.live.hosts import Host, address_of, serve
+from tests.live.conftest import LINES, MARKUP, PUBLISHED, Open
+from tests.live.hosts import address_of, serve
 from tests.live.test_page_in_chromium import AXE_RUN, PHONE, go, ready
 
+SHOWN = "[data-part='atlas head']"
 HEAD = "#atlas?atlas_head=encoder.1.2"
 
 
@@ -70,7 +69,7 @@ def test_links_lead_from_a_head_and_a_cell_to_the_atlas_and_back(open_atlas_page
         page.keyboard.press(key)
     ready(page, like.click)
     assert re.search(r"#atlas\?.*atlas_head=encoder\.2\.3.*atlas_like=first%3E", page.url)
-    expect(page.locator("[data-part=head]")).to_be_visible()
+    expect(page.locator(SHOWN)).to_be_visible()
     ready(page, lambda: page.go_back())
     ready(page, page.get_by_role("link", name="In the atlas").click)
     assert "atlas_head=encoder.2.3" in page.url
@@ -95,14 +94,14 @@ def test_a_checkpoint_without_an_atlas_has_no_such_page(open_atlas_page: Open, v
 
 def test_the_page_works_offline_and_in_one_file(open_atlas_page: Open, visit: Open, folder: Path) -> None:
     page = open_atlas_page(HEAD)
-    shown = page.locator("[data-part=head]").inner_text()
+    shown = page.locator(SHOWN).inner_text()
     page.wait_for_function("() => navigator.serviceWorker.controller")
     page.context.set_offline(True)
     page.reload()
     page.wait_for_selector("html[data-ready]")
-    expect(page.locator("[data-part=head]")).to_have_text(shown, use_inner_text=True)
+    expect(page.locator(SHOWN)).to_have_text(shown, use_inner_text=True)
     page = visit(HEAD, address=(folder / "atlas.html").as_uri())
-    expect(page.locator("[data-part=head]")).to_have_text(shown, use_inner_text=True)
+    expect(page.locator(SHOWN)).to_have_text(shown, use_inner_text=True)
 
 
 def test_a_head_that_cannot_be_loaded_leaves_what_is_shown_and_can_be_tried_again(
@@ -114,13 +113,13 @@ def test_a_head_that_cannot_be_loaded_leaves_what_is_shown_and_can_be_tried_agai
         page = chromium.new_context(service_workers="block").new_page()
         page.goto(f"{host.url}{HEAD}")
         page.wait_for_selector("html[data-ready]")
-        shown = page.locator("[data-part=head]").inner_text()
+        shown = page.locator(SHOWN).inner_text()
         go(page, "#atlas?atlas_head=cross.3.1")
         expect(page.locator("main [role=status] .problem")).to_contain_text("cross.3.1")
-        assert page.locator("[data-part=head]").inner_text() == shown
+        assert page.locator(SHOWN).inner_text() == shown
         host.files = {name: path.read_bytes() for name, path in files.items()}
         ready(page, page.get_by_role("button", name="Try again").click)
-        expect(page.locator("[data-part=head]")).not_to_have_text(shown, use_inner_text=True)
+        expect(page.locator(SHOWN)).not_to_have_text(shown, use_inner_text=True)
         expect(page.locator("main .problem")).to_have_count(0)
         page.context.close()
 
@@ -138,3 +137,100 @@ def test_the_saved_table_has_the_numbers_of_the_atlas(open_atlas_page: Open, atl
     for name, column in atlas.numbers(*names).items():
         saved = np.array([float(row[name] or "nan") for row in rows])
         np.testing.assert_allclose(saved, column, rtol=1e-6)
+
+
+def rows_of(page: Page) -> Locator:
+    return page.locator(".atlas-table tbody tr")
+
+
+def test_a_rule_in_the_link_chooses_heads_and_a_rule_that_is_typed_gets_into_the_link(
+    open_atlas_page: Open, atlas: Atlas
+) -> None:
+    found = atlas.numbers("previous", "sinks")
+    layers = np.array([head.layer + 1 for head in atlas.heads])
+    first = int(((found["previous"] > 0.5) & (layers <= 2)).sum())
+    page = open_atlas_page(f"#atlas?atlas_rule={quote('previous > 0.5 and layer <= 2')}")
+    expect(rows_of(page)).to_have_count(first)
+    expect(page.locator("main")).to_contain_text(f"{first} of 72 heads")
+    field = page.get_by_role("textbox", name="Rule")
+    field.fill("sinks > 0.6")
+    ready(page, lambda: field.press("Enter"))
+    second = int((found["sinks"] > 0.6).sum())
+    assert 0 < first != second < 40
+    expect(rows_of(page)).to_have_count(second)
+    other = open_atlas_page(page.evaluate("() => location.hash"))
+    expect(rows_of(other)).to_have_count(second)
+
+
+def test_a_head_of_the_table_opens_with_its_sentences_and_back_closes_it(open_atlas_page: Open) -> None:
+    page = open_atlas_page()
+    assert page.locator(SHOWN).count() == 0
+    ready(page, rows_of(page).get_by_role("button").first.click)
+    assert "atlas_head=" in page.url
+    shown = page.locator(SHOWN)
+    expect(shown).to_be_visible()
+    expect(shown).to_contain_text("sees")
+    ready(page, lambda: page.go_back())
+    assert page.locator(SHOWN).count() == 0
+
+
+def test_a_sentence_of_the_atlas_opens_on_translate_with_the_head(open_atlas_page: Open) -> None:
+    page = open_atlas_page("#atlas?atlas_head=cross.2.5")
+    ready(page, page.get_by_role("button", name="See all maps of this sentence").first.click)
+    assert {"kind=cross", "layer=2", "head=5"} <= set(page.url.split("?")[1].split("&"))
+    assert page.locator("input[name=text]").input_value() in [*LINES, MARKUP]
+    expect(page.locator(".written")).to_be_visible()
+
+
+def test_two_heads_are_drawn_for_the_sentence_of_the_visitor(open_atlas_page: Open, measured: Path) -> None:
+    page = open_atlas_page("#atlas?atlas_head=cross.3.1&atlas_second=encoder.1.2")
+    assert page.locator("input[name=text]").count() == 0
+    ready(page, page.get_by_role("button", name="Open the model").click)
+    field = page.locator("input[name=text]")
+    field.fill("A dog runs.")
+    ready(page, lambda: field.press("Enter"))
+    both = page.locator(".both svg.map")
+    expect(both).to_have_count(2)
+    written = [token.text for token in translate(open_checkpoint(measured), "A dog runs.").written]  # type: ignore[arg-type]
+    for token in written:
+        expect(both.first).to_contain_text(token)
+    expect(both.last).to_contain_text("runs")
+
+
+def test_markup_in_a_sentence_of_the_atlas_is_text(open_atlas_page: Open) -> None:
+    page = open_atlas_page("#atlas?atlas_head=encoder.1.1")
+    shown = page.locator(SHOWN)
+    for part in ("script", "12"):
+        expect(shown).to_contain_text(part)
+    assert page.locator("main script, main b").count() == 0
+    assert "Atlas" in page.title()
+    page = open_atlas_page(f"#atlas?atlas_head=cross.9.9&atlas_rule={quote('<img src=x onerror=alert()>')}")
+    expect(page.locator(".notes")).to_contain_text("This model has no head cross.9.9.")
+    assert page.locator("main img").count() == 0
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["a laptop, light", "a phone, dark"])
+def test_axe_finds_nothing_and_the_page_is_not_wider_than_the_screen(open_atlas_page: Open, phone: bool) -> None:
+    page = open_atlas_page(
+        "#atlas?atlas_head=encoder.1.2&atlas_second=decoder.1.1",
+        color_scheme="dark" if phone else "light",
+        **(PHONE if phone else {}),
+    )
+    page.evaluate(AXE)
+    assert page.evaluate(AXE_RUN) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_heads_that_are_opened_one_after_the_other_do_not_fill_the_memory(open_atlas_page: Open, atlas: Atlas) -> None:
+    page = open_atlas_page()
+    browser = page.context.new_cdp_session(page)
+
+    def used_after(names: list[str]) -> int:
+        for name in names:
+            go(page, f"#atlas?atlas_head={name}")
+        browser.send("HeapProfiler.collectGarbage")
+        return int(browser.send("Runtime.getHeapUsage")["usedSize"])
+
+    names = [f"{head.kind}.{head.layer + 1}.{head.head + 1}" for head in atlas.heads]
+    before, after = used_after(names[:20]), used_after(names[20:60])
+    assert after - before < 2e6

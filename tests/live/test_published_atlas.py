@@ -29,7 +29,7 @@ def expected(measured: Path) -> dict[str, Any]:
         f"{head.kind}.{head.layer + 1}.{head.head + 1}": head_data(atlas, head, text_of=text_of, others={})
         for head in atlas.heads
     }
-    return json.loads(json.dumps({"table": table_data(atlas), **heads}))  # type: ignore[no-any-return]
+    return json.loads(json.dumps({"table": table_data(atlas), **heads}))
 
 
 def listed_in(page: str) -> dict[str, Any]:
