@@ -1,5 +1,7 @@
 // All components of the app. The server sends this file once; the component of each picture then takes its own from
 // here.
+import { atlasHeads } from "../ui/atlas.js";
+import { atlasHead } from "../ui/atlas_head.js";
 import { derivation } from "../ui/derivation.js";
 import { architecture, beamTree } from "../ui/diagrams.js";
 import { headSwitches } from "../ui/head_switches.js";
@@ -15,6 +17,8 @@ import { address, pageParts } from "./page.js";
 
 const components = {
   address, architecture, derivation, stepper,
+  atlas_head: atlasHead,
+  atlas_heads: atlasHeads,
   attention_lines: attentionLines,
   attention_map: attentionMap,
   beam_tree: beamTree,

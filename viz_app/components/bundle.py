@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 LIVE = HOME / "live"
-COMPONENT_STYLES = ("ui/components.css", "ui/save_menu.css")
+COMPONENT_STYLES = ("ui/components.css", "ui/save_menu.css", "ui/atlas.css")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)  # that has lines of its own

@@ -1,0 +1,307 @@
+// The heads of an atlas: all of them as a scatter of two numbers and as a table, and a rule that chooses some.
+import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
+import { readRule, RuleError } from "./atlas_rule.js";
+import { draw, el, find, singleTabStop } from "./dom.js";
+import { availableWidth, component } from "./mounting.js";
+import { colourAt } from "./numbers.js";
+import { capitalized, headName, say } from "./words.js";
+
+const EDGES = { left: 62, right: 16, top: 12, bottom: 50 }, HEIGHTS = [260, 380], DOT = 6; // pixels
+const ROWS = 40; // of the table, until the visitor wants more
+const USUAL = ["previous", "sinks", "importance"]; // columns besides those of the scatter
+const EXAMPLES = ["previous > 0.5", "sinks > 0.5 and kind = cross", "word > 0.3", "induction_low > 0.2"];
+/** Light and dark ends of the colour of a kind (Okabe and Ito 2008): later layers are darker. */
+const OF_KIND = { cross: ["#b8dcf2", "#0072b2"], encoder: ["#f9e0b0", "#c47f00"], decoder: ["#a9e0cd", "#007a5a"] };
+
+/** The outline of a head: a circle, a square or a triangle. @type {Record<string, (x: number, y: number) => string>} */
+const OUTLINES = {
+  cross: (x, y) => `M${x - DOT} ${y}a${DOT} ${DOT} 0 1 0 ${2 * DOT} 0a${DOT} ${DOT} 0 1 0 ${-2 * DOT} 0`,
+  encoder: (x, y) => `M${x - 5} ${y - 5}h10v10h-10z`,
+  decoder: (x, y) => `M${x} ${y - 7}L${x + 7} ${y + 5}H${x - 7}z`,
+};
+
+/**
+ * Numbers at equal distances that people read easily, from one below the smallest to one above the largest.
+ * @param {number} low @param {number} high
+ */
+export function niceTicks(low, high) {
+  const rough = (high - low || Math.abs(high) || 1) / 5, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999) ?? rough;
+  const first = Math.floor(low / step + 1e-9), last = Math.max(Math.ceil(high / step - 1e-9), first + 1);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(6)));
+}
+
+/** A number of a head in the table or on an axis. @param {number} value */
+export function shownNumber(value) {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 || size < 5e-5 ? 2 : size >= 0.01 ? 3 : 4;
+  return value.toFixed(digits).replace("-", "−");
+}
+
+/**
+ * The heads that a rule chooses, in the order of a column; heads without this number are last.
+ * @param {ReturnType<typeof readTable>} table @param {(valueOf: (name: string) => any) => boolean} fulfils
+ * @param {{ by: string, down: boolean }} order `by` is "head" or the name of a number.
+ */
+export function chosenRows({ heads, value }, fulfils, { by, down }) {
+  const rows = heads.filter((head) => fulfils((name) => (
+    name === "kind" ? head.kind : name === "layer" || name === "head" ? head[name] + 1 : value(head.at, name)
+  )));
+  if (by === "head") return down ? rows.reverse() : rows;
+  const sign = down ? -1 : 1, known = (head) => Number.isFinite(value(head.at, by));
+  return rows.sort((a, b) => Number(known(b)) - Number(known(a))
+    || (known(a) ? sign * (value(a.at, by) - value(b.at, by)) : 0) || a.at - b.at);
+}
+
+export const atlasHeads = component((root) => {
+  let data, report, table = /** @type {any} */ (null), typed = "", problem = "", fulfils = (_valueOf) => true;
+  let order = { by: "", down: true }, rows = ROWS, all = false, pointed = "";
+
+  function update(next, setTriggerValue) {
+    report = setTriggerValue;
+    if (next.values !== data?.values) table = readTable(next);
+    const isNew = next.rule !== data?.rule;
+    data = next;
+    if (isNew) use(next.rule);
+    redraw();
+  }
+
+  const axis = (name, fallback) => (table.numbers.includes(name) ? name : table.numbers.includes(fallback)
+    ? fallback : table.numbers[0]);
+  const axes = () => [axis(data.x, "sinks"), axis(data.y, "entropy")];
+
+  /** Read a rule as it is typed. Until it can be read, the last one stays. @param {string} text */
+  function use(text) {
+    typed = text;
+    try {
+      fulfils = readRule(text, { numbers: table.columns, kinds: table.kinds });
+      [problem, rows] = ["", ROWS];
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error;
+      problem = error.message;
+    }
+  }
+
+  function type(text, isDone) {
+    use(text);
+    if (isDone && !problem && text !== data.rule) report("change", { atlas_rule: text });
+    redraw();
+  }
+
+  /** Choose a choice at once, and report it. @param {Record<string, string>} choices */
+  function choose(choices) {
+    for (const [name, value] of Object.entries(choices)) data[name.replace("atlas_", "")] = value;
+    report("change", choices);
+    redraw();
+  }
+
+  function redraw() {
+    const chosen = chosenRows(table, fulfils, order.by ? order : { by: axes()[1], down: true });
+    draw(root, [el("div", { class: "atlas" }, [
+      el("div", { class: "bar" }, [
+        axisList("atlas_y", say("Up"), axes()[1]), axisList("atlas_x", say("Across"), axes()[0]),
+      ]),
+      el("p", { class: "quiet about" }, axes().reverse().map((name) => aboutNumber(name)).join(" ")),
+      scatter(new Set(chosen.map(({ at }) => at))),
+      legend(),
+      el("output", { class: "says", "aria-live": "off" }, says()),
+      ...ruleField(chosen.length),
+      tableOf(chosen),
+    ])]);
+    singleTabStop(find(root, "svg"), ".dot[tabindex]");
+    singleTabStop(find(root, "tbody"), "button");
+  }
+
+  const aboutNumber = (name) => {
+    const { title, meaning } = numberNames(name);
+    return meaning ? say("{title}: {meaning}", { title, meaning }) : title;
+  };
+
+  function axisList(choice, label, chosen) {
+    return el("label", {}, [el("span", {}, label), el("select", {
+      value: chosen, onchange: ({ target }) => choose({ [choice]: target.value }),
+    }, table.numbers.map((name) => el("option", { value: name }, numberNames(name).title)))]);
+  }
+
+  function says() {
+    const head = table.heads.find(({ name }) => name === (pointed || data.head));
+    return head ? `${nameOf(head)}: ${axes().reverse().map((name) => withInterval(head, name)).join("; ")}`
+      : say("Point at a head to see its numbers. Choose it to see its sentences.");
+  }
+
+  function withInterval(head, name) {
+    const [value, low, high] = ["", "_low", "_high"].map((end) => shownNumber(table.value(head.at, name + end)));
+    const { title } = numberNames(name);
+    return low === "–" ? say("{title} {value}", { title, value })
+      : say("{title} {value}, 95 % interval {low} to {high}", { title, value, low, high });
+  }
+
+  function scatter(inside) {
+    const [x, y] = axes(), width = Math.max(240, availableWidth(root) - EDGES.left - EDGES.right);
+    const height = Math.min(HEIGHTS[1], Math.max(HEIGHTS[0], width * 0.5));
+    const drawn = table.heads.filter(({ at }) => [x, y].every((name) => Number.isFinite(table.value(at, name))));
+    const scale = (name) => niceTicks(...rangeOf(drawn.flatMap(({ at }) => ["", "_low", "_high"]
+      .map((end) => table.value(at, name + end)).filter(Number.isFinite))));
+    const [across, up] = [scale(x), scale(y)], share = (ticks, value) => (value - ticks[0]) / (ticks.at(-1) - ticks[0]);
+    const left = (value) => EDGES.left + share(across, value) * width;
+    const top = (value) => EDGES.top + (1 - share(up, value)) * height;
+    const marked = drawn.filter(({ name }) => name === pointed || name === data.head || name === data.second);
+    return el("svg", {
+      width: EDGES.left + width + EDGES.right, height: EDGES.top + height + EDGES.bottom, role: "group",
+      "aria-label": say("All heads: {y} up, {x} across. Arrow keys move from head to head.", {
+        x: numberNames(x).title, y: numberNames(y).title,
+      }),
+      "data-title": say("All heads of {checkpoint}", { checkpoint: data.checkpoint }),
+    }, [
+      ...axisLines({ across, up, left, top, width, height, x, y }),
+      ...marked.flatMap(({ at }) => whiskers(at, left, top)),
+      ...[...drawn].sort((a, b) => Number(inside.has(a.at)) - Number(inside.has(b.at))).map((head) => dot(
+        head, left(table.value(head.at, x)), top(table.value(head.at, y)), inside.has(head.at)
+      )),
+    ]);
+  }
+
+  function axisLines({ across, up, left, top, width, height, x, y }) {
+    const right = EDGES.left + width, bottom = EDGES.top + height, middle = EDGES.top + height / 2;
+    const rule = { stroke: "rgb(128,128,128)", "stroke-opacity": 0.3 };
+    return [
+      ...across.map((value) => el("line", { x1: left(value), x2: left(value), y1: EDGES.top, y2: bottom, ...rule })),
+      ...up.map((value) => el("line", { x1: EDGES.left, x2: right, y1: top(value), y2: top(value), ...rule })),
+      ...across.map((value) => el("text", { x: left(value), y: bottom + 18, "text-anchor": "middle" }, String(value))),
+      ...up.map((value) => el("text", { x: EDGES.left - 8, y: top(value) + 5, "text-anchor": "end" }, String(value))),
+      el("text", { x: EDGES.left + width / 2, y: bottom + 42, "text-anchor": "middle" }, numberNames(x).axis),
+      el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` },
+        numberNames(y).axis),
+    ];
+  }
+
+  /** The 95 % intervals of a head. */
+  function whiskers(at, left, top) {
+    const [x, y] = axes(), end = (name, suffix) => table.value(at, name + suffix), line = { class: "whisker" };
+    return [
+      ...(Number.isFinite(end(x, "_low")) ? [el("line", { ...line, x1: left(end(x, "_low")), x2: left(end(x, "_high")),
+        y1: top(end(y, "")), y2: top(end(y, "")) })] : []),
+      ...(Number.isFinite(end(y, "_low")) ? [el("line", { ...line, x1: left(end(x, "")), x2: left(end(x, "")),
+        y1: top(end(y, "_low")), y2: top(end(y, "_high")) })] : []),
+    ];
+  }
+
+  function dot(head, x, y, isInside) {
+    const isChosen = head.name === data.head || head.name === data.second;
+    const press = () => choose({ atlas_head: head.name });
+    const point = (name) => () => { pointed = name; find(root, ".says").textContent = says(); };
+    return el("path", {
+      d: OUTLINES[head.kind](Number(x.toFixed(1)), Number(y.toFixed(1))), fill: colourOf(head),
+      class: `dot${isChosen ? " chosen" : ""}${isInside ? "" : " out"}`, "data-head": head.name,
+      ...(isInside ? { tabindex: -1, role: "button", "aria-pressed": String(isChosen) } : { "aria-hidden": "true" }),
+      "aria-label": `${nameOf(head)}: ${axes().map((name) => withInterval(head, name)).join("; ")}`, onclick: press,
+      onpointerenter: point(head.name), onpointerleave: point(""), onfocus: point(head.name), onblur: point(""),
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault(); // the key must not scroll
+        press();
+      },
+    });
+  }
+
+  function colourOf({ kind, layer }) {
+    const { layers } = data.kinds.find((one) => one.kind === kind);
+    return colourAt(OF_KIND[kind], (layer + 1) / layers);
+  }
+
+  function legend() {
+    return el("div", { class: "legend" }, [
+      ...table.kinds.map((kind) => el("span", {}, [
+        el("svg", { width: 16, height: 16, "aria-hidden": "true" }, [
+          el("path", { d: OUTLINES[kind](8, 8), fill: OF_KIND[kind][1], class: "dot" }),
+        ]), el("span", {}, KIND_TITLES[kind]()),
+      ])),
+      el("span", { class: "quiet" }, say("Later layers are darker. Pale outlines are heads outside the rule.")),
+    ]);
+  }
+
+  function ruleField(count) {
+    const examples = EXAMPLES.filter((text) => {
+      try {
+        return readRule(text, { numbers: table.columns, kinds: table.kinds });
+      } catch {
+        return false;
+      }
+    });
+    return [
+      el("div", { class: "bar rule" }, [
+        el("label", {}, [el("span", {}, say("Rule")), el("input", {
+          type: "text", value: typed, maxlength: 200, spellcheck: "false", autocomplete: "off",
+          "aria-invalid": String(Boolean(problem)), placeholder: "previous > 0.5 and layer <= 2",
+          oninput: ({ target }) => type(target.value, false), onchange: ({ target }) => type(target.value, true),
+        })]),
+        ...examples.map((text) => el("button", { type: "button", onclick: () => type(text, true) }, text)),
+        ...(typed ? [el("button", { type: "button", onclick: () => type("", true) }, say("All heads"))] : []),
+      ]),
+      el("p", { class: `status${problem ? " problem" : ""}`, role: "status" }, problem
+        || say("{n} of {total} heads", { n: count, total: table.heads.length })),
+    ];
+  }
+
+  function columns() {
+    const named = table.numbers.filter((name) => new RegExp(`\\b${name}(_low|_high)?\\b`).test(typed));
+    const usual = USUAL.filter((name) => table.numbers.includes(name));
+    return all ? table.numbers : [...new Set([axes()[1], axes()[0], ...named, ...usual])];
+  }
+
+  function tableOf(chosen) {
+    const shown = columns(), by = order.by || axes()[1], down = order.by ? order.down : true;
+    const sort = (name) => () => {
+      order = { by: name, down: by === name ? !down : name !== "head" };
+      redraw();
+    };
+    const header = (name, title, meaning) => el("th", {
+      scope: "col", "aria-sort": by !== name ? "none" : down ? "descending" : "ascending",
+    }, [el("button", { type: "button", title: meaning || false, onclick: sort(name) },
+      `${title}${by !== name ? "" : down ? " ↓" : " ↑"}`)]);
+    return el("div", {}, [
+      el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": say("Table of heads") }, [
+        el("table", {}, [
+          el("thead", {}, [el("tr", {}, [header("head", say("head"), ""), ...shown.map(
+            (name) => header(name, numberNames(name).title, numberNames(name).meaning)
+          )])]),
+          el("tbody", {}, chosen.slice(0, rows).map((head) => row(head, shown))),
+        ]),
+      ]),
+      el("div", { class: "bar" }, [
+        ...(chosen.length > rows ? [el("button", { type: "button", onclick: () => { rows += 4 * ROWS; redraw(); } },
+          say("Show more heads"))] : []),
+        el("button", { type: "button", "aria-pressed": String(all), onclick: () => { all = !all; redraw(); } },
+          say("All numbers")),
+      ]),
+    ]);
+  }
+
+  function row(head, shown) {
+    const isChosen = head.name === data.head || head.name === data.second;
+    return el("tr", { class: isChosen ? "chosen" : false }, [
+      el("th", { scope: "row" }, [el("button", {
+        type: "button", "aria-pressed": String(isChosen), onclick: () => choose({ atlas_head: head.name }),
+      }, `${KIND_TITLES[head.kind]()}, ${headName(head.layer, head.head)}`)]),
+      ...shown.map((name) => {
+        const [value, low, high] = ["", "_low", "_high"].map((end) => shownNumber(table.value(head.at, name + end)));
+        return el("td", {}, [el("span", {}, value), ...(low === "–" ? [] : [el("small", {}, `${low}–${high}`)])]);
+      }),
+    ]);
+  }
+
+  return { update, redraw, picture: () => root.querySelector("svg") };
+});
+
+/** The smallest and the largest number. @param {number[]} values @returns {[number, number]} */
+function rangeOf(values) {
+  if (!values.length) return [0, 1];
+  const [low, high] = values.reduce(([a, b], one) => [Math.min(a, one), Math.max(b, one)], [Infinity, -Infinity]);
+  return [low > 0 && low < high / 2 ? 0 : low, high];
+}
+
+/** The name of a head with its kind of attention. */
+function nameOf({ kind, layer, head }) {
+  return capitalized(`${KIND_TITLES[kind]()}, ${headName(layer, head)}`);
+}
