@@ -23,15 +23,14 @@ async function ownFiles() {
   return files.filter((file) => /\.[\da-f]{16}\./.test(file));
 }
 
-/**
- * Keep the page, its files, and the weights and the atlas of each checkpoint of which this browser has kept files in an
- * older version.
- */
+/** What of a checkpoint is kept together: its model, and each part of its atlas. @param {string} path */
+const partOf = (path) => path.replace(/(\/checkpoints\/[^/]+\/atlas\/.*)\.[\da-f]{16}\..*|[^/]*$/, "$1");
+
+/** Keep the page, its files, and of each checkpoint what this browser has kept in an older version. */
 async function install() {
-  const folderOf = (path) => path.replace(/[^/]*$/, "");
-  const kept = (await (await opened).keys()).map(({ url }) => folderOf(url));
+  const kept = (await (await opened).keys()).map(({ url }) => partOf(url));
   const files = (await ownFiles()).filter(
-    (file) => !file.startsWith("checkpoints/") || kept.includes(addressOf(folderOf(file)))
+    (file) => !file.startsWith("checkpoints/") || kept.includes(addressOf(partOf(file)))
   );
   await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
   if (isFirst) await scope.skipWaiting();

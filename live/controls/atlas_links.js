@@ -15,7 +15,7 @@ export function atlasLink(app, head, label = say("In the atlas"), like = "") {
   if (!app.listed.atlas || typeof head.head !== "number") return [];
   const atlas_head = `${head.kind}.${head.layer + 1}.${head.head + 1}`;
   const href = app.linkTo("atlas", { atlas_head, atlas_second: "", atlas_like: like });
-  return [el("a", { class: "atlas", href }, label)];
+  return [el("a", { class: "to-atlas", href }, label)];
 }
 
 /**

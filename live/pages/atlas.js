@@ -31,6 +31,7 @@ export async function showAtlas(root, app) {
     el("div", { class: "row" }, [button(say("Save the table as CSV"), () => saveTable(table))]),
     el("div", { class: "notes" }, missing.map((name) => note(say("This model has no head {name}.", { name })))),
     el("div", { role: "status" }),
+    ...(known.length ? [heading(known.length > 1 ? say("The chosen heads") : say("The chosen head"))] : []),
     ...(known.length ? [place("atlas head")] : []),
     ...(known.length > 1 ? [el("div", { class: "both" })] : []),
   ]);
@@ -51,7 +52,7 @@ function showFirst(root, name, { kind, layer, head }) {
   const home = find(root, "[data-part='atlas head']");
   if (home.dataset.head === name) return;
   home.dataset.head = name;
-  home.scrollIntoView();
+  home.previousElementSibling.scrollIntoView();
   announce(`${namesOf(kind).title}, ${mapName(layer, head)}`);
 }
 

@@ -223,7 +223,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
         "scripts": {
             name: add(f"{name}.js", script.replace("app.js", f"./{app}", 1)) for name, script in code.parts.items()
         },
-        "styles": {name: add(f"styles/{name}.css", part_style(name)) for name in code.parts if name in PART_STYLES},
+        "styles": {name: add(f"parts/{name}.css", part_style(name)) for name in code.parts if name in PART_STYLES},
         **hub_of(hub),
     }
     if lessons:
