@@ -3,6 +3,7 @@
 import argparse
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,9 @@ def run(args: argparse.Namespace) -> None:
     out, hub = Path(args.out), () if args.hub is None else hub_hosts(args.hub)
     require_fitting(out, args)
     folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
-    checkpoints = [with_pairs(site.published(folder)) for folder in folders]
+    checkpoints = [opened(site.published(folder), atlas=args.atlas) for folder in folders]
+    if args.atlas:
+        require_atlas(checkpoints)
     names = [one.name for one in checkpoints]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError("Two checkpoints have the name {name}. Rename one of their folders.", name=repeated)
@@ -65,11 +68,28 @@ def require_fitting(out: Path, args: argparse.Namespace) -> None:
         raise ConfigError("--pages needs a folder, and --out is {out}. Change --out, or leave out --pages.", out=out)
 
 
-def with_pairs(one: "Published") -> "Published":
-    """The checkpoint, opened once to see that it works: its tokenizer says whether it reads pairs."""
-    opened = open_checkpoint(one.folder)
-    with_note(opened)
-    return replace(one, pairs=bool(opened.tokenizers.specials.separator))
+def opened(one: "Published", *, atlas: bool) -> "Published":
+    """The checkpoint, opened once to see that it works: its tokenizer says whether it reads pairs.
+
+    Args:
+        one: As its folder describes it.
+        atlas: Add its atlas, where it has one.
+    """
+    from viz_app.export.atlas import atlas_of
+
+    checkpoint = with_note(open_checkpoint(one.folder))
+    pairs = bool(checkpoint.tokenizers.specials.separator)
+    return replace(one, pairs=pairs, atlas=atlas_of(checkpoint, one.folder) if atlas else None)
+
+
+def require_atlas(checkpoints: Sequence["Published"]) -> None:
+    """Raise a ConfigError if no checkpoint has an atlas."""
+    if all(one.atlas is None for one in checkpoints):
+        raise ConfigError(
+            "No checkpoint has an atlas. Make one: python -m model atlas {folder} --corpus texts.txt --out "
+            "{folder}/atlas",
+            folder=checkpoints[0].folder,
+        )
 
 
 publish = Command(
@@ -85,6 +105,10 @@ publish = Command(
         "--pages": {
             "action": "store_true",
             "help": "also write what GitHub and GitLab need to publish the folder at each push",
+        },
+        "--atlas": {
+            "action": "store_true",
+            "help": "add the page Atlas for each checkpoint that has an atlas in its folder",
         },
         "--hub": {
             "nargs": "*",

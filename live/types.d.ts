@@ -39,12 +39,12 @@ interface Chosen { choices: Choices; info: Info }
 /**
  * A checkpoint as a site lists it: the addresses of its files by their names, null if the page holds those with the names in `held`; its family and task, the
  * text for a gap, and whether it reads pairs; its cards by language, or the address of a file with them; the licence that
- * a card names; the files of a visitor's own model.
+ * a card names; the files of a visitor's own model; where the table of its atlas is.
  */
 interface Site {
   name: string; files: Record<string, string> | null; languages: [string, string]; family: string; task: Task; mask: string;
   pairs: boolean; examples: string[]; heads: string; order: string; reordered: string; batch: string[]; card: any;
-  held?: string[]; licence?: string; own?: OwnFiles;
+  held?: string[]; licence?: string; own?: OwnFiles; atlas?: string;
 }
 /** A file of a visitor's own model. `report` gets the number of bytes while an archive is unpacked. */
 interface OwnFile { path: string; size: number; read(watching?: Watching): Promise<Blob> }
@@ -70,11 +70,11 @@ interface MapView {
 }
 /**
  * A page of the site. `opening`: the sentence until the visitor types one. `fits`: whether a model can show it; without
- * `info`, it is not open yet.
+ * `info`, it is not open yet. `alone`: it needs no model.
  */
 interface Page {
   show(root: Element, app: App): Promise<void>; opening?(site: Site): string; asksForText?(app: App): boolean;
-  fits?(site: Site, info?: Info | null): boolean;
+  fits?(site: Site, info?: Info | null): boolean; alone?: boolean;
 }
 
 /** What a map shows. `t` is a query (row) and `s` a key (column), counted from 0. */

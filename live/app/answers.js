@@ -41,8 +41,8 @@ export function serveAnswers(scope) {
   serveEngine(scope);
 }
 
-/** A file of a checkpoint in a page that is one file: gzip as base64. @param {string} id */
-async function inlined(id) {
+/** What a page that is one file holds under a name: gzip as base64. @param {string} id */
+export async function inlined(id) {
   const bytes = decodeBytes(document.getElementById(id)?.textContent?.trim() ?? "");
   return new Response(new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream("gzip")));
 }

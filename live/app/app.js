@@ -21,7 +21,7 @@ const LONGEST = 1000; // characters of a sentence
 const NO_EXAMPLE = "-"; // an option without a value would get that of its label
 // language → its letters, as in model/inference/confidence.py
 const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]);
-const SENTENCE = /^(text|second|batch_.*|checkpoint|lesson)$/; // choices that Back undoes
+const SENTENCE = /^(text|second|batch_.*|checkpoint|lesson|atlas_(head|second|like))$/; // choices that Back undoes
 const RECORDED = N_(
   "This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."
 );
@@ -42,14 +42,14 @@ function megabytes(bytes, total) {
 export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
-   *   scripts?: Record<string, string>, hub?: string, report?: Report }} site `scripts`: the addresses of the parts
-   *   that are loaded later, by their names. `hub`: the address of a host that has models.
+   *   scripts?: Record<string, string>, styles?: Record<string, string>, hub?: string, report?: Report }} site
+   *   `scripts`, `styles`: the addresses of the parts that are loaded later, by their names. `hub`: the address of a host that has models.
    */
   constructor(site) {
     this.site = site;
     useWords(/** @type {any} */ (site.words.en));
     Object.assign(SHARED, site.shared);
-    loadLater((name) => partOf(/** @type {any} */ (site.scripts)[name]));
+    loadLater((name) => partOf(site.scripts?.[name] ?? "", site.styles?.[name]));
     this.session = new Session(site.scripts?.foreign);
     this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
     this.page = "";
@@ -136,8 +136,9 @@ export class App {
 
   /** The names of the pages. */
   get pages() {
-    const { report, course } = this.site;
-    return report?.pages ?? Object.keys(SHARED.pages).filter((name) => name !== "lessons" || course);
+    const { report, course, checkpoints } = this.site;
+    const missing = [course || "lessons", checkpoints.some(({ atlas }) => atlas) || "atlas"];
+    return report?.pages ?? Object.keys(SHARED.pages).filter((name) => !missing.includes(name));
   }
 
   /**
@@ -179,17 +180,19 @@ export class App {
     const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
     const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
     const hub = next.own?.hub ?? "";
-    this.change({ checkpoint, hub, text, second: "", layer: "", head: "", intervention: "" }, { page: shown });
+    this.change({
+      checkpoint, hub, text, second: "", layer: "", head: "", intervention: "", atlas_head: "", atlas_second: "",
+    }, { page: shown });
   }
 
   /**
    * The link to a page with everything that it depends on, so that the app shows the same: also the checkpoint and the
    * text, whose defaults may differ.
-   * @param {string} page
+   * @param {string} page @param {Choices} [more] Other choices than now.
    */
-  linkTo(page) {
+  linkTo(page, more = {}) {
     const text = !this.asksForText(page) || this.isReport ? "" : this.textOf(page);
-    return writeAddress(page, { checkpoint: this.listed.name, text, ...this.choices });
+    return writeAddress(page, { checkpoint: this.listed.name, text, ...this.choices, ...more });
   }
 
   /** The sentence of the page. */
@@ -296,7 +299,7 @@ export class App {
   async open() {
     const { session, listed, run } = this;
     this.info = session.name === listed.name ? session.info : null; // an earlier run may have opened it
-    if (this.info) return;
+    if (this.info || PAGES[this.page].alone) return;
     this.drawFrame();
     const report = () => { if (run === this.run) this.drawProgress(session.progress); };
     const opened = session.open(listed, report);
@@ -424,7 +427,7 @@ export class App {
    * @param {boolean} withText
    */
   frameNotes(withText) {
-    const changes = this.listed.family !== "headlight" ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const changes = !withText || this.listed.family !== "headlight" ? [] : cleaningChanges(this.text).map((change) => say(change));
     const broken = this.info?.notFinite ?? [], more = broken.length - MOST_NAMES;
     const named = [...broken.slice(0, MOST_NAMES), ...(more > 0 ? [say("and {n} more", { n: more })] : [])];
     return [
@@ -450,7 +453,7 @@ export class App {
     const { report } = this.site;
     const link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
     const facts = [
-      [say("Checkpoint"), this.listed.name], [say("Sentence"), this.text],
+      [say("Checkpoint"), this.listed.name], ...(this.asksForText(this.page) ? [[say("Sentence"), this.text]] : []),
       ...(report?.second || this.second ? [[say("Second text"), report?.second ?? this.second]] : []),
       ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])
     ];

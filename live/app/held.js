@@ -46,15 +46,33 @@ export async function contentOf(source) {
   return typeof source === "string" ? (await fileOf(source)).json().catch(() => missing(source)) : source;
 }
 
-/** What a script of the site exports. @param {string} file @returns {Promise<any>} */
-export async function partOf(file) {
+/**
+ * What a script of the site exports, after its style sheet is there.
+ * @param {string} file @param {string} [style] @returns {Promise<any>}
+ */
+export async function partOf(file, style) {
+  if (style && !document.querySelector(`link[href="${style}"]`)) await loadStyle(style);
   return (await import(`./${file}`).catch(() => missing(file))).default[0];
 }
 
-/** Say why a file of the site cannot be loaded. @param {string} file @returns {Promise<never>} */
-export async function missing(file) {
+/** @param {string} file */
+async function loadStyle(file) {
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: file });
+  await new Promise((done) => {
+    link.onload = done;
+    link.onerror = () => { link.remove(); done(missing(file)); };
+    document.head.append(link);
+  });
+}
+
+/**
+ * Say why a file of the site cannot be loaded.
+ * @param {string} file @param {string} [named] The file that the page names; it leads to the other one.
+ * @returns {Promise<never>}
+ */
+export async function missing(file, named = file) {
   const page = await fetch("index.html", { cache: "no-store" }).then((found) => found.text()).catch(() => "");
-  require(!page.includes("Headlight Live") || page.includes(file), "new-version", N_(
+  require(!page.includes("Headlight Live") || page.includes(named), "new-version", N_(
     "A new version of this page was published. Load the page again to use it."
   ));
   throw new EngineError(

@@ -23,12 +23,14 @@ async function ownFiles() {
   return files.filter((file) => /\.[\da-f]{16}\./.test(file));
 }
 
-/** Keep the page, its files, and the files of each checkpoint that this browser has kept in an older version. */
+/** What of a checkpoint is kept together: its model, and each part of its atlas. @param {string} path */
+const partOf = (path) => path.replace(/(\/checkpoints\/[^/]+\/atlas\/.*)\.[\da-f]{16}\..*|[^/]*$/, "$1");
+
+/** Keep the page, its files, and of each checkpoint what this browser has kept in an older version. */
 async function install() {
-  const kept = (await (await opened).keys()).map(({ url }) => url);
-  const isKept = (folder) => kept.some((url) => url.startsWith(addressOf(folder)));
+  const kept = (await (await opened).keys()).map(({ url }) => partOf(url));
   const files = (await ownFiles()).filter(
-    (file) => !file.startsWith("checkpoints/") || isKept(file.replace(/[^/]*$/, ""))
+    (file) => !file.startsWith("checkpoints/") || kept.includes(addressOf(partOf(file)))
   );
   await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
   if (isFirst) await scope.skipWaiting();

@@ -3,6 +3,7 @@ import { SHARED } from "../app/shared.js";
 import { kindsOf, namesOf, sectionOf } from "../pictures/maps.js";
 import { times } from "../ui/numbers.js";
 import { say } from "../ui/words.js";
+import { atlasLink } from "./atlas_links.js";
 import { list, segmented } from "./controls.js";
 
 /**
@@ -27,7 +28,7 @@ export function singleHead(chosen, wanted) {
 }
 
 /**
- * The controls for the kind of attention, the layer and the head.
+ * The controls for the kind of attention, the layer and the head, and the link to the head in the atlas.
  * @param {App} app
  * @param {{ aggregates?: boolean, name?: string, wanted?: string }} [options] Offer the mean and the maximum of the
  *   heads too; the name of the choice of the kind, and its value.
@@ -45,6 +46,7 @@ export function headLists(app, { aggregates = false, name = "kind", wanted } = {
       say("Head"), [...numbers(heads), ...more], typeof head === "number" ? String(head + 1) : head,
       app.set("head"),
     ),
+    ...atlasLink(app, { kind, layer, head }),
   ];
 }
 

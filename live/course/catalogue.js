@@ -1,5 +1,4 @@
-// The lessons that a site holds, their names in links, and their style sheet.
-import { contentOf, missing } from "../app/held.js";
+// The lessons that a site holds, and their names in links.
 
 /**
  * @typedef {{ name: string, page: string, choices: Choices,
@@ -14,17 +13,6 @@ import { contentOf, missing } from "../app/held.js";
  * @typedef {{ title: string, goal: string, steps: Record<string, StepText> }} LessonText
  */
 
-/**
- * The lessons of a site, after their style sheet is there.
- * @param {{ lessons: any, style: string }} course
- * @returns {Promise<Lesson[]>}
- */
-export async function readLessons({ lessons, style }) {
-  const found = await contentOf(lessons);
-  await loadStyle(style);
-  return found;
-}
-
 /** The name of a step in links: "query-key-value.scale". @param {Lesson} lesson @param {Step} step */
 export function linkOf(lesson, step) {
   return `${lesson.name}.${step.name}`;
@@ -36,15 +24,4 @@ export function stepsByLink(lessons) {
     const link = linkOf(lesson, step);
     return /** @type {[string, Opened]} */ ([link, { lesson, step, link }]);
   })));
-}
-
-/** @param {string} file "" where the page holds the styles of the lessons. */
-async function loadStyle(file) {
-  if (!file) return;
-  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: file });
-  await new Promise((done) => {
-    link.onload = done;
-    link.onerror = () => done(missing(file));
-    document.head.append(link);
-  });
 }

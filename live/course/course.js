@@ -8,7 +8,7 @@ import { readAddress, writeAddress } from "../app/link.js";
 import { unmount } from "../controls/controls.js";
 import { contentOf } from "../app/held.js";
 import { namesOfPage } from "../pages/pages.js";
-import { linkOf, readLessons, stepsByLink } from "./catalogue.js";
+import { linkOf, stepsByLink } from "./catalogue.js";
 import { drawList } from "./lessons_page.js";
 import { BEFORE, fits, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
@@ -88,7 +88,7 @@ export class Course {
   async read() {
     const { course } = this.app.site, { language } = this.app;
     if (!this.lessons.length) {
-      this.lessons = await readLessons(course);
+      this.lessons = await contentOf(course.lessons);
       this.steps = stepsByLink(this.lessons);
       this.progress = readProgress(this.steps);
     }

@@ -1,11 +1,11 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls/controls.js";
+import { button, caption, heading, mount, onCell, place, segmented, slider, toggle } from "../controls/controls.js";
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
 import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
 import { outcomesOf } from "../engine/inference/run.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
-import { draw, el } from "../ui/dom.js";
+import { draw, el, find } from "../ui/dom.js";
 import { headSwitches } from "../ui/head_switches.js";
 import { attentionMap } from "../ui/maps.js";
 import { colourAt, inkOn, SIGNED, times } from "../ui/numbers.js";
@@ -73,9 +73,7 @@ export async function showHeads(root, app) {
   });
   mount(root, "map", attentionMap, largeMap(view, layer, head, false));
   if (fixed) return;
-  const map = /** @type {any} */ (root.querySelector(".paints"));
-  const paintAt = (cell) => {
-    if (!cell) return;
+  onCell(find(root, ".paints"), (cell) => {
     const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
     if (view.weight(layer, head, cell[0], cell[1]) === -Infinity) return;
     change({
@@ -83,10 +81,7 @@ export async function showHeads(root, app) {
         ...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one,
       ],
     });
-  };
-  map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));
-  // it chooses a cell, and must not scroll
-  map.onkeydown = (event) => { if (event.key === " " && event.target.matches(".map")) event.preventDefault(); };
+  });
 }
 
 function probabilitySentence(task, before, after) {

@@ -1,6 +1,7 @@
 // One head: one query from its vector to the head's output. Each step is computed again from recorded tensors, beside
 // the model's own numbers.
 import { list, mount, note, place, slider, table, toggle } from "../controls/controls.js";
+import { placesLike } from "../controls/atlas_links.js";
 import { headLists, singleHead } from "../controls/heads.js";
 import { writtenText } from "../controls/tokens.js";
 import { hookName, KINDS } from "../engine/trace.js";
@@ -53,6 +54,7 @@ export async function showInside(root, app) {
       agreement(derived.difference, scaled && temperature === 1),
     ),
     place("steps"),
+    el("p", { class: "like" }, placesLike(app, row, translation, [query, placeOfLargest(derived.shares)])),
     table(say("Numbers"), () => numbers(keys, parts, derived, divisor), app.opened, app.redraw),
   ]);
   mount(root, "steps", derivation, {
@@ -84,8 +86,13 @@ function agreement(difference, asTrained) {
   );
 }
 
+/** The place of the largest number, 0 if none is a number. @param {number[]} numbers */
+function placeOfLargest(numbers) {
+  return Math.max(0, numbers.indexOf(Math.max(...numbers)));
+}
+
 function steps(parts, derived, { keys, divisor }) {
-  const width = parts.query.length, best = Math.max(0, derived.shares.indexOf(Math.max(...derived.shares)));
+  const width = parts.query.length, best = placeOfLargest(derived.shares);
   const step = (name, formula, rows, facts = [], shares = false) => pictured({ name, formula, rows, facts, shares });
   return [
     step(say("query"), "q = x W_Q + b_Q", [parts.query], [[say("numbers"), String(width)]]),

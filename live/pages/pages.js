@@ -2,6 +2,7 @@
 import { SHARED } from "../app/shared.js";
 import { later } from "../ui/later.js";
 import { say } from "../ui/words.js";
+import { showAtlas } from "./atlas.js";
 import { showHeads } from "./heads.js";
 import { hasPlainScores, showInside } from "./inside.js";
 import { showMasks } from "./masks.js";
@@ -13,10 +14,11 @@ import { showTranslate } from "./translate.js";
 /** @type {Record<string, Page>} Name in a link → page. The app's pages have the same names. */
 export const PAGES = {
   translate: { show: showTranslate },
-  steps: { show: showStepsLater, fits: writes },
+  steps: { show: shownLater("steps", showSteps), fits: writes },
   heads: { show: showHeads, opening: ({ heads: text }) => text },
+  atlas: { show: shownLater("atlas", showAtlas), alone: true, fits: hasAtlas, asksForText: hasTwoHeads },
   inside: { show: showInside, fits: (_site, info) => !info || hasPlainScores(info.config) },
-  positions: { show: showPositions, opening: ({ order }) => order, fits: isTranslatorOfOurs },
+  positions: { show: shownLater("positions", showPositions), opening: ({ order }) => order, fits: isTranslatorOfOurs },
   masks: { show: showEitherMasks, asksForText: (app) => !hasBatch(app) },
   lessons: { show: async (root, app) => app.course?.drawList(root), asksForText: () => false },
   checkpoints: { show: showModel, asksForText: () => false },
@@ -27,10 +29,15 @@ function showEitherMasks(root, app) {
   return (hasBatch(app) ? showMasks : showTextMasks)(root, app);
 }
 
-/** @param {Element} root @param {App} app */
-async function showStepsLater(root, app) {
-  const show = await app.ifCurrent(later("steps", showSteps));
-  await show(root, app);
+/**
+ * A page whose code is loaded when it is first wanted.
+ * @param {string} name Of the part. @param {Page["show"]} present @returns {Page["show"]}
+ */
+function shownLater(name, present) {
+  return async (root, app) => {
+    const show = await app.ifCurrent(later(name, present));
+    await show(root, app);
+  };
 }
 
 /** @param {Element} root @param {App} app */
@@ -47,6 +54,16 @@ function writes({ task }) {
 /** Whether a model is a translator that Headlight trained. @param {Site} site */
 function isTranslatorOfOurs({ family, task }) {
   return family === "headlight" && task === "translation";
+}
+
+/** @param {Site} site */
+function hasAtlas({ atlas }) {
+  return Boolean(atlas);
+}
+
+/** Whether the atlas shows two heads, which an open model draws for a sentence too. @param {App} app */
+function hasTwoHeads({ choices, info }) {
+  return Boolean(info && choices.atlas_second);
 }
 
 /** Whether the page about masks has a batch of sentences; a report has none. @param {App} app */

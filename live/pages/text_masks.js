@@ -3,6 +3,7 @@
 import { attentionMap, leastWidth } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
+import { linkCells } from "../controls/atlas_links.js";
 import { headLists, singleHead } from "../controls/heads.js";
 import { beside, caption, heading, mount, place } from "../controls/controls.js";
 import { kindsOf, largeMap, mapName, maskMap, namesOf, viewOf, weightsOf } from "../pictures/maps.js";
@@ -21,11 +22,13 @@ export async function showTextMasks(root, app) {
     beside(3, width, kinds.map((one) => el("div", {}, [heading(namesOf(one).fullName), place(`mask ${one}`)]))),
     el("div", { class: "row" }, headLists(app)),
     heading(say("Weights after the softmax"), mapName(layer, head)),
-    place("weights"),
+    place("weights"), el("p", { class: "like" }),
   ]);
   for (const one of kinds)
     mount(root, `mask ${one}`, attentionMap, maskData(viewOf(translation, one), one === kind ? layer : 0));
-  mount(root, "weights", attentionMap, largeMap(viewOf(translation, kind), layer, head, false));
+  const view = viewOf(translation, kind);
+  mount(root, "weights", attentionMap, largeMap(view, layer, head, false));
+  linkCells(root, app, translation, view, layer, head);
 }
 
 /** @param {MapView} view @param {number} layer */

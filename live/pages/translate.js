@@ -3,6 +3,7 @@ import { rowsOfChips, writtenText } from "../controls/tokens.js";
 import { attentionLines, wordLines } from "../ui/lines.js";
 import { attentionMap, headGrid } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
+import { linkCells } from "../controls/atlas_links.js";
 import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
 import { caption, heading, mount, note, place, segmented, table } from "../controls/controls.js";
 import { switchedOn, switches } from "../controls/switches.js";
@@ -59,7 +60,7 @@ export async function showTranslate(root, app) {
         : [heading(say("Every layer and head"), `${namesOf(kind).shows} ${say("Choose a map to enlarge it.")}`),
           place("grid")]),
       el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : sumsOf(view, layer, head)),
-        place("map"),
+        place("map"), el("p", { class: "like" }),
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
     el("div", { class: "row" }, switches(app)),
@@ -69,6 +70,7 @@ export async function showTranslate(root, app) {
   if (asLines) mount(root, "lines", attentionLines, lines(view, layer, head));
   else mount(root, "grid", headGrid, { ...grid, chosen: [layer, typeof head === "number" ? head : null] }, open);
   mount(root, "map", attentionMap, largeMap(view, layer, head, logarithmic));
+  linkCells(root, app, translation, view, layer, head);
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 

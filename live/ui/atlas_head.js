@@ -192,7 +192,7 @@ export const atlasHead = component((root) => {
       title(say("What it attends to"), names.length > 1
         ? say("The mean weight of a row by distance (key minus row, in tokens) and class of the key.")
         : say("The mean weight of a row by class of the key.")),
-      tableElement(say("What it attends to"), [names.length > 1 ? say("distance") : "", ...classes.map(classTitle)],
+      tableElement(`${titleOf(head)}: ${say("What it attends to")}`, [names.length > 1 ? say("distance") : "", ...classes.map(classTitle)],
         names.map((name, i) => [name, ...classes.map((_, c) => cell(values[i * width + c], largest, ""))])),
     ];
   }
@@ -203,7 +203,7 @@ export const atlasHead = component((root) => {
     const at = (row, key) => [0, 1, 2].map((end) => values[(row * n + key) * 3 + end]);
     return [el("details", {}, [
       el("summary", {}, say("By class of the row and of the key")),
-      tableElement(say("By class of the row and of the key"), [say("row \\ key"), ...classes.map(classTitle)],
+      tableElement(`${titleOf(head)}: ${say("By class of the row and of the key")}`, [say("row \\ key"), ...classes.map(classTitle)],
         classes.map((name, row) => [classTitle(name), ...classes.map((_, key) => {
           const [value, low, high] = at(row, key);
           return cell(value, 1, Number.isFinite(low)

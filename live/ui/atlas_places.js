@@ -4,7 +4,7 @@ import { directionOf, isolated, percent, say } from "./words.js";
 
 export const STRONGEST = 10; // the group of the strongest rows; groups 0 to 9 are tenths of the strongest weight
 const SIDE = 7, MOST_WORDS = 60; // tokens on each side of what matters in a long text; tokens of a text that is whole
-const DEEPEST = 70; // percent of the colour at the weight 1
+const DEEPEST = 55; // percent of the colour at the weight 1
 const CLOSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u; // words of these have no space between them
 
 /** The tokens of the rows and of the keys of a text. @param {any} text */
@@ -100,7 +100,7 @@ function wordElements({ tokens, words }, i, { row, weights }) {
   const text = continues ? tokens[i].replace(/^·/, "") : tokens[i];
   const space = i === 0 || continues ? "" : CLOSE.test(text) && CLOSE.test(tokens[i - 1]) ? "\u200b" : " ";
   return [...(space ? [el("span", {}, space)] : []), el("span", {
-    class: i === row ? "word row" : "word", title: weight === undefined ? false : `${tokens[i]}: ${percent(weight)}`,
+    class: i === row ? "word asks" : "word", title: weight === undefined ? false : `${tokens[i]}: ${percent(weight)}`,
     style: weight !== undefined && shadeOf(weight),
   }, text)];
 }

@@ -1,5 +1,6 @@
 """A published site on a host of its own, and pages of it in Chromium."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import ThreadingHTTPServer
@@ -9,11 +10,30 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight.command import main
+from model.atlas.corpus import open_corpus
+from model.atlas.work import make_atlas
+from model.inference.opening import open_checkpoint
+from tests.conftest import BUNDLED
 from tests.live.hosts import Quiet, address_of, serving
 
 PUBLISHED = "everyday-en-de"
 expect.set_options(timeout=30_000)  # on a machine with other work
 Open = Callable[..., Page]
+MARKUP = "Tom <script>document.title = 'changed'</script> sees <b>12 cats</b> & you."  # a line of the corpus
+LINES = [
+    *(f"{one} {other}." for one in ("The dog", "My sister", "Tom", "Nobody") for other in ("sees you", "has 2 cats")),
+    *(["The station is old, and the train is new.", MARKUP] * 2),
+]
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a checkpoint with an atlas."""
+    folder = tmp_path_factory.mktemp("measured") / PUBLISHED
+    shutil.copytree(BUNDLED / PUBLISHED, folder)
+    (corpus := folder.with_name("texts.txt")).write_text("\n".join(LINES) + "\n")
+    make_atlas(open_checkpoint(folder), open_corpus(corpus), folder / "atlas")
+    return folder
 
 
 @pytest.fixture(scope="session")

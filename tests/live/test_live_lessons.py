@@ -75,10 +75,11 @@ def test_the_lessons_are_loaded_only_with_a_lesson_and_their_code_is_small(site:
     data = data_of(page, "site")
     listed = json.loads(data)
     course, script = listed["course"], listed["scripts"]["lessons"]
-    addresses = [script, course["lessons"], course["style"], *course["texts"].values()]
+    style = listed["styles"]["lessons"]
+    addresses = [script, course["lessons"], style, *course["texts"].values()]
     assert all((site / address).is_file() for address in addresses)
     assert "course/" not in page.replace(data, "")
-    code = sum((site / part).stat().st_size for part in (script, course["style"]))
+    code = sum((site / part).stat().st_size for part in (script, style))
     assert code < MOST_LESSON_CODE < MOST_CODE
 
 

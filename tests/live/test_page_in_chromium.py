@@ -61,10 +61,10 @@ def ready(page: Page, act: Callable[[], object]) -> None:
 
 
 def test_what_few_visitors_want_is_loaded_when_they_want_it(visit: Open) -> None:
-    """The scripts of a saved picture, of Step by step and of the page of the model; each once, and each page works."""
+    """The scripts of a saved picture, of two pages and of the page of the model; each once, and each page works."""
     page = visit(f"#translate?text={quote(TEXT)}")
     asked: list[str] = page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
-    assert not [one for one in asked if re.search(r"/(foreign|lessons|own|saving|steps)\.", one)]
+    assert not [one for one in asked if re.search(r"/(foreign|lessons|own|positions|saving|steps)\.", one)]
     later: list[str] = []
     page.on("request", lambda one: later.append(one.url.rsplit("/", 1)[1].split(".")[0]))
     for _ in range(2):
@@ -76,10 +76,12 @@ def test_what_few_visitors_want_is_loaded_when_they_want_it(visit: Open) -> None
         assert TEXT in drawing, "a fact about the picture"
         ready(page, lambda: page.get_by_role("link", name="Step by step").click())
         expect(page.locator(".hl-candidates, .candidates").first).to_be_visible()
+        ready(page, lambda: page.get_by_role("link", name="Positional encoding").click())
+        expect(page.locator("[data-part=matrix] image")).to_be_visible()
         ready(page, lambda: page.get_by_role("button", name="Open your own model").click())
         expect(page.get_by_text("About this model")).to_be_visible()
         ready(page, lambda: page.get_by_role("link", name="Translate").click())
-    assert [later.count(name) for name in ("saving", "steps", "own", "foreign")] == [1, 1, 1, 0]
+    assert [later.count(name) for name in ("saving", "steps", "positions", "own", "foreign")] == [1, 1, 1, 1, 0]
 
 
 def go(page: Page, link: str) -> None:

@@ -36,15 +36,16 @@ from viz_app.export.hub import origin
 from viz_app.services.attention_view import ONE_TEXT
 
 __all__ = [
+    "PART_STYLES",
     "PageCode",
     "code_of_page",
     "compact",
     "data_block",
     "integrity",
-    "lesson_style",
     "numbered",
     "one_file",
     "page",
+    "part_style",
     "script_of",
     "site_policy",
     "style",
@@ -68,6 +69,7 @@ FOUND = re.compile(
 REPEATED = 3  # times; a variable is longer than what stands less often
 RECURRENT = "engine/network/recurrent.js"
 LESSONS = "course/course.js"
+ATLAS_PAGE = "pages/atlas.js"
 # What a site loads when it is first wanted: the name of a script → its module, and what the module exports.
 PARTS: Mapping[str, tuple[str, str]] = {
     "lessons": (LESSONS, "Course"),
@@ -75,7 +77,11 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "own": ("pages/own_model.js", "OwnModel"),
     "saving": ("ui/picture_files.js", "savePicture"),
     "steps": ("pages/steps.js", "showSteps"),
+    "positions": ("pages/positions.js", "showPositions"),
+    "atlas": (ATLAS_PAGE, "showAtlas"),
 }
+PART_STYLES: Mapping[str, str] = {"lessons": "course/course.css", "atlas": "ui/atlas.css"}  # of parts, by their names
+SCOPES: Mapping[str, str] = {"atlas": "[data-part^=atlas]"}  # where the style sheet of a part holds, if not everywhere
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 END_OF_SCRIPT = re.compile("</(script)", re.IGNORECASE)  # only in a text: a regular expression may end with "</"
@@ -106,7 +112,7 @@ NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     },
 }
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
-STYLES = (*COMPONENT_STYLES, "ui/chips.css")
+STYLES = (*(sheet for sheet in COMPONENT_STYLES if sheet not in PART_STYLES.values()), "ui/chips.css")
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'{hosts}; worker-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; script-src {script}"
@@ -195,6 +201,7 @@ def one_file(
     form: Form,
     recurrent: bool = True,
     lessons: bool = False,
+    atlas: bool = False,
     hub: tuple[str, ...] = (),
 ) -> str:
     """The page as one HTML file, which opens from a disk and asks nobody for anything.
@@ -205,17 +212,20 @@ def one_file(
         form: Of the page: "file" or "report".
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
+        atlas: A checkpoint has an atlas.
         hub: The hosts that it may ask for models.
     """
-    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons, hub=hub)
+    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons, atlas=atlas, hub=hub)
     body = "\n".join((*(data_block(name, text) for name, text in blocks.items()), script))
     return page(policy, about=about, head=head, body=body, icon=icon)
 
 
 @cache
-def frame(form: Form, *, recurrent: bool, lessons: bool, hub: tuple[str, ...]) -> tuple[str, str, str, str]:
+def frame(
+    form: Form, *, recurrent: bool, lessons: bool, atlas: bool, hub: tuple[str, ...]
+) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    code = code_of_page(form, recurrent=recurrent, lessons=lessons, hub=bool(hub))
+    code = code_of_page(form, recurrent=recurrent, lessons=lessons, atlas=atlas, hub=bool(hub))
     script = END_OF_SCRIPT.sub(r"<\\/\1", code.script)
     common = POLICY.replace("'self'{hosts}", "{hosts}" if hub else "'none'")
     common = common.replace("'self' ", "").replace("'self'", "'none'")
@@ -224,7 +234,8 @@ def frame(form: Form, *, recurrent: bool, lessons: bool, hub: tuple[str, ...]) -
         scripts.append("'wasm-unsafe-eval'")  # allows WebAssembly, and no text as a script
     policy = common.format(style="'unsafe-inline'", script=" ".join(scripts), hosts=named_hosts(hub))
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("ui/icon.svg").encode()).decode()
-    head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{lesson_style() if lessons else ""}</style>'
+    styles = [part_style(name) for name, is_there in {"lessons": lessons, "atlas": atlas}.items() if is_there]
+    head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{"".join(styles)}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
 
 
@@ -238,16 +249,19 @@ def compact(value: object) -> str:
 
 
 @cache
-def code_of_page(form: Form = "site", *, recurrent: bool = True, lessons: bool = False, hub: bool = False) -> PageCode:
+def code_of_page(
+    form: Form = "site", *, recurrent: bool = True, lessons: bool = False, atlas: bool = False, hub: bool = False
+) -> PageCode:
     """The code of a page, without what it cannot use.
 
     Args:
         form: Of the page.
         recurrent: A checkpoint may be a recurrent network.
         lessons: The page has lessons.
+        atlas: A checkpoint has an atlas.
         hub: The page may ask a host for models.
     """
-    left_out = {RECURRENT: not recurrent, LESSONS: not lessons, **dict.fromkeys(OF_HUB, not hub)}
+    left_out = {RECURRENT: not recurrent, LESSONS: not lessons, ATLAS_PAGE: not atlas, **dict.fromkeys(OF_HUB, not hub)}
     without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
@@ -277,9 +291,14 @@ def require_once(parts: Mapping[str, Mapping[str, str]]) -> None:
         raise ValueError(f"Two parts of a site have {', '.join(twice)}. Import it in the script of the page too.")
 
 
-def lesson_style() -> str:
-    """The style sheet of the lessons."""
-    return minify.string("text/css", asset("course/course.css"))
+def part_style(name: str) -> str:
+    """The style sheet of a part of a site. The app keeps those of components apart; here some have a scope."""
+    sheet, scope = CSS_COMMENT.sub("", asset(PART_STYLES[name])), SCOPES.get(name, "")
+
+    def scoped(rule: re.Match[str]) -> str:
+        return f"{','.join(f'{scope} {one.strip()}' for one in SELECTOR_END.split(rule[1]))}{{{rule[2]}}}"
+
+    return minify.string("text/css", RULE.sub(scoped, sheet) if scope else sheet)
 
 
 def style(script: str) -> str:

@@ -24,15 +24,17 @@ from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
 from viz_app.content.shared import FAMILIES, MAX_SENTENCES
 from viz_app.content.tasks import task_of
+from viz_app.export.atlas import ATLAS, PublishedAtlas, add_atlas
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
+    PART_STYLES,
     code_of_page,
     compact,
     data_block,
     integrity,
-    lesson_style,
     one_file,
     page,
+    part_style,
     script_of,
     site_policy,
     style,
@@ -81,13 +83,15 @@ class Published:
     config: AnyConfig
     files: tuple[str, ...]  # the names of the files that the page reads
     pairs: bool = False  # whether the model reads pairs of texts
+    atlas: PublishedAtlas | None = None
 
-    def listed(self, *, files: Mapping[str, str] | None, card: object) -> dict[str, object]:
+    def listed(self, *, files: Mapping[str, str] | None, card: object, atlas: str) -> dict[str, object]:
         """What the pages know before the checkpoint is open.
 
         Args:
             files: The addresses of its files by their names; None where the page holds them.
             card: Its cards, or the address of a file with them.
+            atlas: Where the table of its atlas is, "" without one.
         """
         prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
         return {
@@ -106,6 +110,7 @@ class Published:
             "order": prepared.order,
             "reordered": prepared.reordered,
             "batch": list(batch_examples(self.config)[1][:MAX_SENTENCES]),
+            "atlas": atlas,
         }
 
     def cards(self) -> dict[str, str]:
@@ -188,13 +193,22 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
     """
     names = [one.name for one in checkpoints]
     lessons = live_lessons(names, lesson)
-    code = code_of_page("site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons), hub=bool(hub))
+    atlases = atlases_of(checkpoints)
+    code = code_of_page(
+        "site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons), hub=bool(hub), atlas=bool(atlases)
+    )
     files: dict[str, bytes] = {}
 
     def add(path: str, content: str | bytes) -> str:
         content = content.encode() if isinstance(content, str) else content
         files[path := hashed(path, content)] = content
         return path
+
+    def add_one(one: Published) -> dict[str, object]:
+        folder = f"checkpoints/{one.name}"
+        atlas = add_atlas(one.name, atlases, lambda part, text: add(f"{folder}/{ATLAS}/{part}.json", text))
+        cards = add(f"cards/{one.name}.json", compact(one.cards()))
+        return one.listed(files=add_checkpoint(one, add), card=cards, atlas=atlas)
 
     app, icon, sheet = add("app.js", code.script), add("icon.svg", asset("ui/icon.svg")), style(code.of_pages())
     others = {
@@ -203,21 +217,18 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
         if language != ENGLISH
     }
     site: dict[str, object] = {
-        "checkpoints": [
-            one.listed(files=add_checkpoint(one, add), card=add(f"cards/{one.name}.json", compact(one.cards())))
-            for one in checkpoints
-        ],
+        "checkpoints": [add_one(one) for one in checkpoints],
         "words": {ENGLISH: code.words[ENGLISH], **others},
         "shared": code.shared(),
         "scripts": {
             name: add(f"{name}.js", script.replace("app.js", f"./{app}", 1)) for name, script in code.parts.items()
         },
+        "styles": {name: add(f"parts/{name}.css", part_style(name)) for name in code.parts if name in PART_STYLES},
         **hub_of(hub),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language, lesson)) for language in code.words}
         site["course"] = {
-            "style": add("course/style.css", lesson_style()),
             "lessons": add("course/lessons.json", compact(lessons)),
             "texts": {language: add(f"course/texts-{language}.json", text) for language, text in texts.items()},
         }
@@ -263,24 +274,38 @@ def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
 
 def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    names, recurrent = [one.name for one in checkpoints], has_recurrent(checkpoints)
-    lessons = live_lessons(names)
-    code = code_of_page("file", recurrent=recurrent, lessons=bool(lessons), hub=bool(hub))
+    names, lessons = [one.name for one in checkpoints], live_lessons([one.name for one in checkpoints])
+    atlases = atlases_of(checkpoints)
+    parts = {"recurrent": has_recurrent(checkpoints), "lessons": bool(lessons), "atlas": bool(atlases)}
+    code = code_of_page("file", hub=bool(hub), **parts)
+    blocks: dict[str, str] = {}
+
+    def add_block(name: str, content: bytes) -> str:
+        blocks[name] = zipped(content)
+        return name
+
+    def add_one(one: Published) -> dict[str, object]:
+        for file in one.files:
+            add_block(f"{file}-{one.name}", one.file(file))
+        atlas = add_atlas(one.name, atlases, lambda part, text: add_block(f"{ATLAS}/{part}-{one.name}", text.encode()))
+        return one.listed(files=None, card=one.cards(), atlas=atlas)
+
     site: dict[str, object] = {
-        "checkpoints": [one.listed(files=None, card=one.cards()) for one in checkpoints],
+        "checkpoints": [add_one(one) for one in checkpoints],
         "words": code.words,
         "shared": code.shared(),
         **hub_of(hub),
     }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
-        site["course"] = {"lessons": lessons, "style": "", "texts": texts}
-    blocks = {"site": compact(site)}
-    for one in checkpoints:
-        blocks |= {f"{file}-{one.name}": zipped(one.file(file)) for file in one.files}
+        site["course"] = {"lessons": lessons, "texts": texts}
     about = f"{DESCRIPTION}\n{GENERATOR}"
-    parts = {"recurrent": recurrent, "lessons": bool(lessons)}
-    return one_file(blocks, about=about, form="file", hub=tuple(hub), **parts).encode()
+    return one_file({"site": compact(site), **blocks}, about=about, form="file", hub=tuple(hub), **parts).encode()
+
+
+def atlases_of(checkpoints: Sequence[Published]) -> dict[str, PublishedAtlas]:
+    """Name of a checkpoint → its atlas, for those that have one."""
+    return {one.name: one.atlas for one in checkpoints if one.atlas is not None}
 
 
 def has_recurrent(checkpoints: Sequence[Published]) -> bool:

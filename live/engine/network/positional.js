@@ -19,6 +19,28 @@ export function sinusoidalTable(length, width, halves = false) {
   });
 }
 
+/**
+ * How many sines and cosines the encoding of one position has.
+ * @param {Pick<Sizes, "positional" | "d_model" | "num_heads">} config
+ */
+function widthOf({ positional, d_model, num_heads }) {
+  return positional === "rotary" ? d_model / num_heads : d_model;
+}
+
+/** The encoding of the first positions, (positions, D). @param {Sizes} config @param {number} positions */
+export function positionTable(config, positions) {
+  return sinusoidalTable(positions, widthOf(config));
+}
+
+/**
+ * After how many positions each wave repeats: 2π · 10000^(2i/D) (Vaswani et al. 2017), (D / 2).
+ * @param {Sizes} config
+ */
+export function wavelengths(config) {
+  const width = widthOf(config);
+  return Array.from({ length: width / 2 }, (_, i) => 2 * Math.PI * 10_000 ** ((2 * i) / width));
+}
+
 /** What an attention layer does to distinguish positions. This class does nothing, as in cross-attention. */
 export class LayerPositions {
   /** Rotate queries or keys. @param {Tensor} x (H, T, K) @param {number} _offset The position of the first. */
