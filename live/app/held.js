@@ -62,8 +62,8 @@ export async function missing(file) {
   );
 }
 
-/** The script of the service worker, if the page names one. */
-const offlineScript = () => /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=offline]"))?.content;
+/** The script of the service worker, if the page names one. @returns {string | undefined} */
+const offlineScript = () => /** @type {any} */ (document.querySelector("meta[name=offline]"))?.content;
 
 /** Start the service worker, where the browser has one and the page names its script: the site opens offline then. */
 export async function offerOffline() {

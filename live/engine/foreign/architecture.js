@@ -226,8 +226,12 @@ function specialsOf(config, generation, task, rows) {
     const value = given[name] ?? undefined, known = value === undefined || (Number.isInteger(value) && value < rows);
     require(
       known && !(value < 0), "config-damaged",
-      N_("{name} in {file} is {value}, which is no token of this model. Correct it."),
-      { name, file: name in (generation ?? {}) ? "generation_config.json" : "config.json", value: shown(value) },
+      N_("{name} in {file} is {value}, and this model has the tokens 0 to {last}. "
+        + "Write one of them, or null for none."),
+      {
+        name, file: name in (generation ?? {}) ? "generation_config.json" : "config.json", value: shown(value),
+        last: rows - 1,
+      },
     );
     return value;
   };
