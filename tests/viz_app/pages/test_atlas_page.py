@@ -1,0 +1,171 @@
+"""The page Atlas, and the links from heads and cells to it."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.atlas.atlas import open_atlas
+from model.atlas.corpus import open_corpus
+from model.atlas.work import make_atlas
+from model.inference.opening import open_checkpoint
+from model.inference.run import Run
+from model.inference.translate import compute
+from model.interventions import Head
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import component_data, components, in_url, maps
+from tests.viz_app.server.test_gate import until
+from viz_app.sections.atlas.heads import FILES
+from viz_app.server.atlas_jobs import OWN, latest_atlas, own_atlas
+from viz_app.server.jobs import StoppedError
+from viz_app.server.presence import Visitor
+from viz_app.services import atlases
+from viz_app.services.listing import list_one
+
+OpenApp = Callable[..., AppTest]
+NAME = "copied"
+LINES = [
+    f"The {one} sees the {other}, and the {one} runs." for one in ("cat", "dog", "boy") for other in ("tree", "car")
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_app: OpenApp) -> Path:
+    """A language model without an atlas, and no other checkpoint."""
+    shutil.copytree(BUNDLED / "tiny-gpt-en", tmp_path / "models" / NAME, ignore=shutil.ignore_patterns("atlas"))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "models"))
+    return tmp_path / "models" / NAME
+
+
+@pytest.fixture
+def atlas(folder: Path) -> Path:
+    (folder.parent.parent / "texts.txt").write_text("\n".join(LINES))
+    make_atlas(open_checkpoint(folder), open_corpus(folder.parent.parent / "texts.txt"), folder / "atlas")
+    return folder / "atlas"
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in app.button if button.label == label]
+    return button.click().run()
+
+
+def test_the_page_shows_the_atlas_of_the_checkpoint(open_app: OpenApp, atlas: Path) -> None:
+    app = open_app("atlas", checkpoint=NAME, atlas_rule="previous > 0.2", atlas_head="decoder.2.3")
+    table, shown = component_data(app, "atlas_heads"), component_data(app, "atlas_head")
+    assert (table["rule"], table["head"], table["texts"]) == ("previous > 0.2", "decoder.2.3", len(LINES))
+    opened = open_atlas(atlas)
+    (head,) = shown["heads"]
+    assert (head["layer"], head["head"]) == (1, 2)
+    places = opened.places(Head("decoder", 1, 2))
+    assert [(one["line"], one["row"], one["keys"]) for one in head["places"]] == [
+        (place.line, place.row, list(place.keys)) for place in places
+    ]
+    assert {text["text"] for text in head["texts"].values()} <= set(LINES)
+    assert in_url(app, "atlas_rule") == "previous > 0.2"
+
+
+def test_two_heads_stand_beside_each_other_also_on_a_sentence(open_app: OpenApp, atlas: Path) -> None:
+    text = "The cat sees the dog."
+    app = open_app("atlas", checkpoint=NAME, atlas_head="decoder.1.1", atlas_second="decoder.4.2", text=text)
+    assert [(head["layer"], head["head"]) for head in component_data(app, "atlas_head")["heads"]] == [(0, 0), (3, 1)]
+    whole = compute(open_checkpoint(atlas.parent), Run(text=text)).maps["decoder"]  # (L, H, T, S)
+    for shown, (layer, head) in zip(maps(app), [(0, 0), (3, 1)], strict=True):
+        np.testing.assert_allclose(np.nan_to_num(shown), whole[layer, head], atol=1e-5)
+
+
+def test_a_wrong_head_and_a_damaged_atlas_get_a_sentence(open_app: OpenApp, atlas: Path) -> None:
+    app = open_app("atlas", checkpoint=NAME, atlas_head="cross.9.1")
+    assert any("This model has no head" in caption.value for caption in app.caption)
+    facts = json.loads((atlas / "atlas.json").read_text())
+    (atlas / "atlas.json").write_text(json.dumps(facts | {"format": 99}))
+    (error,) = open_app("atlas", checkpoint=NAME).error
+    assert "Make it again" in error.value
+    (atlas / "atlas.json").write_text(json.dumps(facts))
+    (atlas / "places.npy").write_bytes(b"x")
+    (error,) = open_app("atlas", checkpoint=NAME).error
+    assert "damaged" in error.value
+
+
+def test_a_visitor_measures_an_atlas_that_nobody_else_sees(open_app: OpenApp, folder: Path) -> None:
+    app = open_app("atlas", checkpoint=NAME, sentences_from="pasted", pasted="\n".join(LINES))
+    assert not components(app, "atlas_heads")
+    app = press(app, "Measure the heads")
+    assert component_data(app, "atlas_heads")["texts"] == len(LINES)
+    visitor = app.session_state["visitor"]
+    assert latest_atlas(visitor, folder, list_one(folder).key.version) is not None
+    other = open_app("atlas", checkpoint=NAME, sentences_from="pasted", pasted="\n".join(LINES))
+    assert not components(other, "atlas_heads")
+
+
+def test_a_stopped_measurement_continues(folder: Path) -> None:
+    visitor, lines = Visitor(), "".join(f"{line}\n" for line in LINES * 30)
+    own = own_atlas(visitor, folder, "version", lines)
+
+    def stop(done: int, steps: int) -> None:
+        if done:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        own.measure(stop)
+    assert own.begun
+    assert not own.folder.exists()
+    assert own_atlas(visitor, folder, "version", lines) is own
+    assert own.measure(lambda done, steps: None)
+    assert open_atlas(own.folder, open_checkpoint(folder)).facts["facts"]["texts"] == len(LINES) * 30
+    data = own.data
+    for i in range(2):
+        own_atlas(visitor, folder, "version", f"another {i}\n")
+    del own
+    until(lambda: not data.exists())
+    assert len(OWN[visitor]) == 2
+
+
+def test_files_have_the_numbers_of_the_atlas(atlas: Path) -> None:
+    key = list_one(atlas.parent).key
+    found = atlases.atlas_of(key)
+    assert found is not None
+    table, opened = atlases.numbers_of(found), open_atlas(atlas)
+    for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+        back = read(io.BytesIO(FILES[ending](table)))
+        assert back[["kind", "layer", "head"]].values.tolist() == [
+            [head.kind, head.layer + 1, head.head + 1] for head in opened.heads
+        ]
+        for column in ("previous", "previous_low", "importance_high"):
+            np.testing.assert_allclose(back[column], opened.numbers(column)[column], rtol=1e-6)
+    head = Head("decoder", 0, 1)
+    rows, places = atlases.places_of(found, head), opened.places(head)
+    assert rows["weight"].tolist() == [weight for place in places for weight in place.weights]
+
+
+def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> None:
+    app = open_app("translate", checkpoint=NAME, text="The cat sees the dog.", layer="2", head="3")
+    app.session_state["atlas_cell"] = (Head("decoder", 1, 2), 3, 2)
+    app.run()
+    (label,) = [button.label for button in app.button if button.label.startswith("Places like")]
+    assert label == "Places like sees → cat"
+    app = press(app, label)
+    assert component_data(app, "atlas_heads")["head"] == "decoder.2.3"
+    assert component_data(app, "atlas_head")["like"] == "first>first@-1"
+    app = press(open_app("inside", checkpoint=NAME, layer="1", head="2"), "In the atlas")
+    assert component_data(app, "atlas_heads")["head"] == "decoder.1.2"
+
+
+def test_roles_have_the_interval_of_the_corpus(open_app: OpenApp, atlas: Path) -> None:
+    app = open_app("heads", checkpoint=NAME, heads_tab="roles")
+    shown = app.dataframe[0].value
+    numbers = atlases.numbers_of(atlases.atlas_of(list_one(atlas.parent).key))  # type: ignore[arg-type]
+    best = numbers[["previous", "same", "next", "end"]].fillna(0).max(axis=1)
+    in_corpus = shown[shown["role"] != "no single role"]
+    assert len(in_corpus) == (best > 0.5).sum() > 0
+    first = in_corpus.iloc[0]
+    row = numbers[(numbers["layer"] == first["layer"]) & (numbers["head"] == first["head"])].iloc[0]
+    name = {"previous token": "previous", "same token": "same", "special token": "end"}[first["role"]]
+    assert first["95 % interval"] == f"{row[f'{name}_low']:.2f} – {row[f'{name}_high']:.2f}"
+    app = press(app, "All heads that attend to the previous token, in the atlas")
+    assert component_data(app, "atlas_heads")["rule"] == "previous > 0.5"
