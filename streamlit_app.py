@@ -28,7 +28,7 @@ from viz_app.session.page_facts import clear_page_facts, page_facts, picture_tit
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.headings import heading
 from viz_app.widgets.marked_text import STYLE
-from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
+from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of, wanted_page
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 
 # Our own files: the browser would fetch an emoji or a Material symbol from another host.
@@ -55,6 +55,8 @@ if place := wanted_place(st.query_params.to_dict()):
     replace_choices(read_choices(dict(place.choices) | chosen_language()))
     there = {name: text for name, text in st.query_params.to_dict().items() if name != PARAMETER}
     st.switch_page(page_of(place.page), query_params=there)  # Back leads to the page with the field for the code
+if wanted := wanted_page():
+    st.switch_page(page_of(wanted))
 if (opened := lesson_visit().follow(page_name(page))) != page_name(page):
     st.switch_page(page_of(opened), query_params=st.query_params.to_dict())  # no step for Back between both pages
 clear_page_facts()

@@ -1,7 +1,7 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
 // page that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
-import { N_ } from "../engine/errors.js";
+import { EngineError, N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
 import { OwnModel } from "../pages/own_model.js";
@@ -26,7 +26,7 @@ const RECORDED = N_(
   "This file holds the recorded answers for one text, without the model. To ask something new, open Headlight."
 );
 const MOST_NAMES = 4; // of tensors in a sentence
-const PATIENCE = 500; // milliseconds until a page shows that the model is writing
+const PATIENCE = 500, MOST_PATIENCE = 2000; // milliseconds until a page shows what is written, and a button to stop it
 
 /** @type {(text: string) => [string, string]} An option of a list: its value and its label. */
 const twice = (text) => [text, text];
@@ -245,6 +245,7 @@ export class App {
   async show() {
     const run = ++this.run;
     this.since = performance.now();
+    let late = 0;
     try {
       await this.useWords();
       await this.ifCurrent(this.followLesson());
@@ -257,11 +258,14 @@ export class App {
       }
       await this.open();
       this.drawFrame();
+      late = window.setTimeout(() => { if (run === this.run) this.drawStep({}); }, MOST_PATIENCE);
       await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
       this.finish();
       await this.ifCurrent(this.course?.judge());
     } catch (error) {
       if (run === this.run && /** @type {any} */ (error)?.code !== "cancelled") this.fail(error);
+    } finally {
+      clearTimeout(late);
     }
   }
 
@@ -367,16 +371,26 @@ export class App {
   }
 
   /**
-   * Show what the model has written so far, if that takes long.
-   * @param {Progress | null} step null: it has finished.
+   * Show what the model has written so far, if that takes long, and a button to stop it.
+   * @param {Partial<Progress> | null} step null: it has finished; without a position: it has written nothing yet.
    */
   drawStep(step) {
     const place = this.main.querySelector(".working");
     if (!place || (step && performance.now() - this.since < PATIENCE)) return;
+    const { position, most, text = "" } = step ?? {};
     draw(place, step ? [
-      el("span", {}, say("Token {n} of at most {most}", { n: step.position + 1, most: step.most })),
-      el("bdi", { lang: this.listed.languages[1] }, `…${(step.text ?? "").slice(-60)}`),
+      el("span", {}, position === undefined
+        ? say("The model is still working.") : say("Token {n} of at most {most}", { n: position + 1, most })),
+      el("bdi", { lang: this.listed.languages[1] }, text && `…${text.slice(-60)}`),
+      button(say("Stop"), () => this.stop()),
     ] : []);
+  }
+
+  /** End the work of the model. It opens again with the next choice. */
+  stop() {
+    this.session.stop();
+    this.run++;
+    this.fail(new EngineError("stopped", N_("The model was stopped. Choose a shorter text or another model.")));
   }
 
   /** What to type, which depends on the task of the model. */
@@ -512,7 +526,7 @@ export class App {
       el("p", {}, sentence),
       error?.code === "new-version"
         ? button(say("Load the new version"), renew)
-        : button(say("Try again"), () => location.reload()),
+        : button(say("Try again"), error?.code === "stopped" ? this.redraw : () => location.reload()),
     ])]);
     announce(sentence);
     document.documentElement.dataset.ready = String(this.run);

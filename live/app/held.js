@@ -80,9 +80,12 @@ export async function missing(file, named = file) {
   );
 }
 
+/** The script of the service worker, if the page names one. @returns {string | undefined} */
+const offlineScript = () => /** @type {any} */ (document.querySelector("meta[name=offline]"))?.content;
+
 /** Start the service worker, where the browser has one and the page names its script: the site opens offline then. */
 export async function offerOffline() {
-  const address = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=offline]"))?.content;
+  const address = offlineScript();
   if (!address) return;
   try {
     await navigator.serviceWorker.register(address);
@@ -91,10 +94,14 @@ export async function offerOffline() {
   }
 }
 
-/** Load the newest version of the page, though pages of an older one may be open. */
+/**
+ * Load the newest version of the page, though pages of an older one may be open. A service worker of a folder above
+ * this site belongs to another one, and stays.
+ */
 export async function renew() {
   try {
-    await (await navigator.serviceWorker.getRegistration())?.unregister();
+    const found = await navigator.serviceWorker.getRegistration(), home = new URL(".", document.baseURI).href;
+    if (offlineScript() && found?.scope === home) await found.unregister();
   } finally {
     location.reload();
   }

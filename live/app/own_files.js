@@ -14,7 +14,7 @@ const TEXTS = new Map(Object.entries({
 const BYTES = /\.(spm|model)$/; // read as texts with one character for each byte
 const WEIGHTS = ".safetensors", WHOLE = "model.safetensors";
 const TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"];
-const MOST_NAMES = 4; // of files in a sentence
+const MOST_NAMES = 4, MOST_PARTS = 1000; // of files in a sentence; of weights
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
 const OTHERS = [
   ["adapter_config.json", N_("{name} holds a LoRA adapter, which only changes another model. Merge them first.")],
@@ -51,6 +51,13 @@ export async function ownFilesOf(given, watching = {}) {
   const isWeights = (name) => (isWhole ? name === WHOLE : name.endsWith(WEIGHTS)); // an adapter may stand beside it
   const weights = inside.filter(({ path }) => isWeights(lastOf(path)));
   require(weights.length, "no-weights", ...noModel(names, title));
+  const seen = new Set(), twice = names.find((name) => seen.has(name) || !seen.add(name));
+  require(twice === undefined, "file-twice", N_("{file} is there twice. Keep one of the two."), { file: shown(twice) });
+  require(
+    weights.length <= MOST_PARTS, "too-many-weights",
+    N_("The weights are in {n} files, and the limit is {most}. Save the model in fewer files."),
+    { n: weights.length, most: MOST_PARTS },
+  );
   requireSize(weights.reduce((sum, { size }) => sum + size, 0));
   const texts = inside.filter(({ path }) => TEXTS.has(lastOf(path)));
   for (const { path, size } of texts) {
@@ -82,12 +89,12 @@ export async function ownFilesOf(given, watching = {}) {
 
 /** The only folder with a config.json, with a slash at its end. @param {OwnFile[]} files @param {string} title */
 function folderWith(files, title) {
-  const described = files.map(({ path }) => path).filter((path) => lastOf(path) === "config.json").map(folderOf);
+  const described = files.map(({ path }) => path).filter((path) => lastOf(path) === "config.json").map(folderOf).sort();
   const withWeights = new Set(files.filter(({ path }) => path.endsWith(WEIGHTS)).map(({ path }) => folderOf(path)));
   const outer = /** @type {string[]} */ ([]);
-  for (const one of described.sort()) { // so that the folders inside a folder follow it; there may be thousands
+  for (const one of described) { // the folders inside a folder follow it; there may be thousands
     const last = outer.at(-1);
-    if (last === undefined || one === last || !one.startsWith(last)) outer.push(one);
+    if (last === undefined || !one.startsWith(last)) outer.push(one);
   }
   const weighted = outer.filter((one) => withWeights.has(one));
   const found = weighted.length ? weighted : outer;

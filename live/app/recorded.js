@@ -34,7 +34,7 @@ export function startAnswers() {
       const found = runs[`${writeForced(new Map(forced))} ${changes ?? ""}`];
       return found && !record.length ? resultOf(found) : refuse();
     },
-    stop() {}, describe: refuse, silenceEachHead: refuse, read: refuse,
+    isBusy: false, stop() {}, describe: refuse, silenceEachHead: refuse, read: refuse,
   };
 }
 

@@ -53,6 +53,7 @@ export class Session {
   open(listed, report) {
     this.report = report;
     if (this.name === listed.name && this.opened) return this.opened;
+    if (this.engine.isBusy) this.stop(); // what goes on may have no pause
     this.cancel();
     this.results.clear();
     this.opening.abort();
@@ -84,7 +85,7 @@ export class Session {
   }
 
   /**
-   * What files of a model are. If the engine needs too long for that, it ends and another one takes its place.
+   * What files of a model are. An engine of its own reads them: it ends with the answer, or if it needs too long.
    * @param {CheckpointFiles} files @param {number} patience Milliseconds. @param {AbortSignal} signal
    * @returns {Promise<Info>}
    */
@@ -95,19 +96,19 @@ export class Session {
         "These files take too long to read, so they were left out."
       ))), patience);
     });
-    const { engine } = this;
+    const engine = startAnswers();
     try {
       return await Promise.race([engine.describe({ ...files, script: this.script }, { signal }), late]);
-    } catch (error) {
-      if (/** @type {any} */ (error).code === "too-slow" && engine === this.engine) this.restart();
-      throw error;
     } finally {
       clearTimeout(timer);
+      engine.stop();
     }
   }
 
-  /** Begin with another engine, which has no checkpoint yet. */
-  restart() {
+  /** End the engine, though it may be busy without a pause. The model opens again in another one. */
+  stop() {
+    this.cancel();
+    this.opening.abort();
     this.engine.stop();
     this.engine = startAnswers();
     [this.name, this.info, this.opened] = ["", null, null];

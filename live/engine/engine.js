@@ -59,6 +59,7 @@ export class LocalEngine {
   /** @type {AnyCheckpoint | null} */
   checkpoint = null;
   opening = 0; // calls of `open`
+  isBusy = false; // it has a turn for others after each step
 
   /** @param {CheckpointFiles} files @param {Watching} [watching] */
   async open(files, { report, signal } = {}) {
@@ -149,6 +150,11 @@ export class WorkerEngine {
     if (report !== undefined) return call?.report?.(report);
     this.waiting.delete(id);
     return error ? call?.reject(readError(error)) : call?.resolve(result);
+  }
+
+  /** Whether a call waits for its answer. */
+  get isBusy() {
+    return this.waiting.size > 0;
   }
 
   /** End all work. */

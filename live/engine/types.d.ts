@@ -244,6 +244,7 @@ interface Info extends Pick<AnyCheckpoint, "family" | "task" | "config" | "langu
 }
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
+  readonly isBusy: boolean; // an answer is missing, and nothing else has a turn before it
   open(files: CheckpointFiles, watching?: Watching): Promise<Info>;
   describe(files: CheckpointFiles, watching?: Watching): Promise<Info>;
   stop(): void;

@@ -71,7 +71,7 @@ export const atlasHeads = component((root) => {
     ? fallback : table.numbers[0]);
   const axes = () => [axis(data.x, "sinks"), axis(data.y, "entropy")];
 
-  /** Read a rule as it is typed. Until it can be read, the last one stays. @param {string} text */
+  /** Read a rule while the visitor types. Until it can be read, the last one stays. @param {string} text */
   function use(text) {
     typed = text;
     try {

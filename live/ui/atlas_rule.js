@@ -67,8 +67,9 @@ export function readRule(text, { numbers, kinds }) {
     const name = next();
     if (parts[at]?.kind !== "name") throw wrong(say("the name of a number"));
     if (name !== "kind" && name !== "layer" && name !== "head" && !numbers.includes(name))
-      throw new RuleError(say("There is no number {name}. Write kind, layer, head, or one of these: {numbers}.", {
-        name: parts[at].text, numbers: numbers.filter((one) => !/_(low|high)$/.test(one)).join(", "),
+      throw new RuleError(say("There is no number {name}. Write one of these: {numbers}.", {
+        name: parts[at].text,
+        numbers: ["kind", "layer", "head", ...numbers.filter((one) => !/_(low|high)$/.test(one))].join(", "),
       }));
     at++;
     const sign = SIGNS_OF_RULE.get(next()) ?? "";

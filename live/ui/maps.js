@@ -326,17 +326,17 @@ export const attentionMap = component((root) => {
   /** Report the cell that was pressed, if cells can be chosen. */
   function choose({ target }) {
     const cell = target.dataset.cell?.split(",").map(Number);
-    if (data.action && cell && weight(cell[0], cell[1]) !== -Infinity) report("cell", cell);
+    if (data.choosable && cell && weight(cell[0], cell[1]) !== -Infinity) report("cell", cell);
   }
 
   /** The key chooses a cell, and must not scroll. */
   function keepPlace(event) {
-    if (data.action && event.key === " ") event.preventDefault();
+    if (data.choosable && event.key === " ") event.preventDefault();
   }
 
   function redraw() {
     const parts = [el("output", { "aria-live": "off", class: "says" }), el("div", {
-      class: `scroll picture${data.action ? " choosable" : ""}`, onclick: choose, onkeydown: keepPlace,
+      class: `scroll picture${data.choosable ? " choosable" : ""}`, onclick: choose, onkeydown: keepPlace,
     })];
     // Beside other pictures the map itself ends on the first screen, so what is said about a cell stands below it.
     draw(root, data.least ? parts.reverse() : parts);

@@ -128,6 +128,10 @@ test("files that are no model are refused by their names", async () => {
     ["no-weights", [file("config.json")], "config.json is not a whole model. Missing: model.safetensors, token"],
     ["no-config", [MODEL[1], MODEL[2]].map(([path]) => file(path)), "Missing: config.json."],
     ["several-models", ["a", "b"].flatMap((name) => MODEL.map(([path]) => file(`${name}/${path}`))), "a/, b/"],
+    ["file-twice", archive(zipped([...MODEL, MODEL[0]])), "config.json is there twice"],
+    ["too-many-weights", [MODEL[0][0], ...Array.from({ length: 1001 }, (_, i) => `${i}.safetensors`)].map(
+      (path) => file(path)
+    ), "1001 files"],
     ["text-too-large", [file("config.json", " ".repeat(2 ** 20 + 1)), file("model.safetensors")], "config.json"],
   ];
   for (const [code, files, words] of cases)

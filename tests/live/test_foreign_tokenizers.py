@@ -186,7 +186,9 @@ def test_damaged_files_of_sentencepiece_end_in_a_sentence_in_time(tmp_path: Path
         "no message in a piece": "\x0a\x01\xff" + normal + last,
         "no settings": piece,
         "a long piece": "\x0a\xc8\x01\x0a\xc5\x01" + "a" * 197 + normal + last,
-        "many pieces": piece * (2**20 + 1) + normal + last,
+        "many pieces": piece * 300_001 + normal + last,
+        "many settings": piece + normal * 300_001 + last,
+        "many places to merge": ("\x0a\x82\x01\x0a\x80\x01" + "a" * 128) * 33_000 + normal + last,
     }
     found = run([{"files": {"tokenizer.model": content}, "lines": ["a"]} for content in hostile.values()])
     for name, one in zip(hostile, found, strict=True):
@@ -277,12 +279,31 @@ HOSTILE: Mapping[str, tuple[str, Change, str]] = {
         lambda file: file["post_processor"]["special_tokens"]["<s>"].update(ids=[9 * 10**9]),
         "damaged",
     ),
+    "a template with a name in the place of an id": (
+        "Llama 2",
+        lambda file: file["post_processor"]["special_tokens"]["<s>"].update(ids=["__proto__"]),
+        "damaged",
+    ),
+    "a part without a name": ("GPT-2", lambda file: file.update(normalizer={}), "damaged"),
+    "a number as a token": ("T5", lambda file: file["model"]["vocab"].append([5, -1.0]), "damaged"),
+    "an unknown token of another vocabulary": ("T5", lambda file: file["model"].update(unk_id=-1), "damaged"),
+    "a long mark in a word": ("Llama 2", lambda file: file["model"].update(end_of_word_suffix="#" * 10**6), "damaged"),
+    "a long mark before a word": ("BERT", lambda file: file["model"].update(continuing_subword_prefix=LONG), "unsup"),
+    "many added tokens to change": (
+        "GPT-2",
+        lambda file: file.update(
+            normalizer={"type": "Sequence", "normalizers": [{"type": "NFKD"}] * 24},
+            added_tokens=[{"id": 999 + n, "content": f"{n:050}", "normalized": True} for n in range(20_000)],
+        ),
+        "damaged",
+    ),
     "many added": (
         "GPT-2",
         lambda file: file.update(added_tokens=[{"id": n, "content": f"t{n}"} for n in range(10**5 + 1)]),
         "damaged",
     ),
     "many merges": ("GPT-2", lambda file: file["model"].update(merges=["a a"] * (2**20 + 1)), "damaged"),
+    "many names": ("GPT-2", lambda file: file.update(more=dict.fromkeys(map(str, range(3 << 18)), 0)), "damaged"),
     "many values": ("GPT-2", lambda file: file.update(more=[0] * (2**22 + 1)), "damaged"),
     "slow patterns together": (
         "GPT-2",
@@ -330,7 +351,7 @@ def test_hostile_tokenizers_end_in_a_sentence_in_time(tokenizers: dict[str, Toke
         change(file)
         jobs.append({"files": {"tokenizer.json": json.dumps(file)}, "lines": ["a short text", LONG]})
     others = [{}, {"tokenizer.json": "null"}, {"tokenizer.json": "["}, {"tokenizer.json": "{}"}, {"vocab.json": "{}"}]
-    many = "\n".join(map(str, range(2**20 + 1)))
+    many = "\n".join(map(str, range(2**19 + 1)))
     others += [{"vocab.txt": many}, {"vocab.json": "{}", "merges.txt": many}, {"vocab.txt": "[PAD]\n[UNK]\na"}]
     found = run([*jobs, *({"files": files, "lines": ["a"]} for files in others)])
     for (name, (_, _, code)), one in zip(HOSTILE.items(), found, strict=False):

@@ -190,6 +190,31 @@ def test_what_cannot_be_opened_ends_in_a_sentence_before_weights_are_read(
     expect(page.locator(".found .facts")).to_contain_text("It continues a text.")
 
 
+def ask_in_vain(page: Page, text: str) -> None:
+    """Ask for a text while the worker is busy without a pause, as with a tokenizer that has no end."""
+    page.workers[-1].evaluate("() => { setTimeout(() => { for (;;); }); }")
+    page.locator("input[name=text]").fill(text)
+    page.locator("input[name=text]").press("Enter")
+
+
+def test_a_model_that_does_not_answer_leaves_the_page_free_and_can_be_stopped(visit: Open) -> None:
+    page = visit("#checkpoints")
+    choose(page, BUNDLED / "tiny-gpt-en", folder=True)
+    open_found(page)
+    ask_in_vain(page, "Anna saw")
+    page.get_by_label("Language").select_option("zh")
+    expect(page.locator("html")).to_have_attribute("lang", "zh")  # the page still draws
+    page.locator(".settings select").last.select_option("en")
+    page.locator(".working").get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("alert")).to_contain_text("The model was stopped. Choose a shorter text")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".written")).to_contain_text("Anna saw")
+    ask_in_vain(page, "Anna saw the dog")
+    ready(page, lambda: page.get_by_label("Checkpoint").select_option("everyday-en-de"))
+    type_text(page, "The dog sleeps.")
+    expect(page.locator(".written")).to_contain_text("Hund")
+
+
 @pytest.mark.parametrize("phone", [False, True], ids=["a laptop, light", "a phone, dark"])
 def test_axe_finds_nothing_while_a_model_is_offered(visit: Open, phone: bool) -> None:
     page = visit("#checkpoints", color_scheme="dark" if phone else "light", **PHONE if phone else {})

@@ -310,6 +310,7 @@ JOBS = Jobs(
         "alignment": Lane(width=1, seconds=300),
         "snapshots": Lane(width=16, seconds=120),
         "lessons": Lane(width=1, seconds=300),
+        "atlas": Lane(width=1, seconds=1800, each=1),  # an own process with a low priority
     }
 )
 MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as large as ours

@@ -114,6 +114,7 @@ def draw_map(
         "signed": signed,
         "least": least,
         "action": action,
+        "choosable": on_cell is not None,
         "title": title or alt,
         "alt": sentences([as_sentence(alt), summary]),
     }

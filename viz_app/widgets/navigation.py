@@ -16,7 +16,18 @@ from viz_app.server.streamlit_bridge import StreamlitPage, titled_page
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.choices import choices
 
-__all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of", "page_title"]
+__all__ = [
+    "PAGES",
+    "SECTIONS",
+    "AppPage",
+    "go_to",
+    "page_link",
+    "page_menu",
+    "page_name",
+    "page_of",
+    "page_title",
+    "wanted_page",
+]
 
 FOLDER = Path(__file__).parents[1] / "pages"
 
@@ -31,6 +42,7 @@ class AppPage:
     instruction: str  # what the visitor does there, below the title
 
 
+NEXT = "next_page"  # in the session
 HOME = "translate"  # the page of an address without a page name
 PAGES = {name: AppPage(name, page["title"], page["icon"], page["instruction"]) for name, page in shared.PAGES.items()}
 SECTIONS = {
@@ -74,6 +86,16 @@ def page_of(name: str) -> StreamlitPage:
 def page_name(page: StreamlitPage) -> str:
     """The name of a page in `PAGES`."""
     return page.url_path or HOME
+
+
+def go_to(name: str) -> None:
+    """Callback: open the page with this name, with the choices that the callback has made."""
+    st.session_state[NEXT] = name
+
+
+def wanted_page() -> str:
+    """The page that a callback wants to open; "" for none."""
+    return str(st.session_state.pop(NEXT, ""))
 
 
 def page_link(name: str, label: str, *, icon: str | None = None) -> None:

@@ -192,7 +192,7 @@ export const TASKS = Object.entries({
 
 /** What the class that config.json names does. @param {Values} values @param {Family} family @returns {Task} */
 function taskOf(values, family) {
-  const named = String(listIn(values, "architectures")?.[0] ?? "Model"), type = values.model_type;
+  const named = shown(listIn(values, "architectures")?.[0] ?? "Model"), type = values.model_type;
   const found = TASKS.find(([end]) => named.endsWith(end))?.[1];
   const task = named === "BertForPreTraining" ? "filling" : found === "" ? family.task : found;
   const known = { reading: ["reading", "filling", "classification"], continuation: ["continuation"], translation: [
@@ -201,7 +201,7 @@ function taskOf(values, family) {
   require(
     task && known[family.task].includes(task), "config-unsupported",
     N_("The browser does not run {named} of the family {type}. Open this model in the app."),
-    { named: shown(named), type },
+    { named, type },
   );
   return /** @type {Task} */ (task);
 }
@@ -226,8 +226,12 @@ function specialsOf(config, generation, task, rows) {
     const value = given[name] ?? undefined, known = value === undefined || (Number.isInteger(value) && value < rows);
     require(
       known && !(value < 0), "config-damaged",
-      N_("{name} in {file} is {value}, which is no token of this model. Correct it."),
-      { name, file: name in (generation ?? {}) ? "generation_config.json" : "config.json", value: shown(value) },
+      N_("{name} in {file} is {value}, and this model has the tokens 0 to {last}. "
+        + "Write one of them, or null for none."),
+      {
+        name, file: name in (generation ?? {}) ? "generation_config.json" : "config.json", value: shown(value),
+        last: rows - 1,
+      },
     );
     return value;
   };

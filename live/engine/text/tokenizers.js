@@ -5,11 +5,12 @@ import { clean } from "./cleaning.js";
 import { BYTE_CHARACTERS, bytesOf, charactersOf, shownBytes, toBytes, toText } from "./shown_bytes.js";
 import { SPECIAL_TOKENS } from "./vocab.js";
 
-export const MAX_TOKENS = 1 << 20;
+export const MAX_TOKENS = 1 << 19; // of a vocabulary; those of 100 languages have up to 262,000
 export const MAX_BYTES = 1 << 14; // of a text: the time grows with the square of its longest piece
 const NOT_OURS = N_("tokenizer.json is damaged, or it is not a byte-pair tokenizer of Headlight. Copy it again.");
 const DAMAGED_MERGES = N_("tokenizer.json is damaged: its merges or its special tokens have no ids.");
 const NONE = 2 ** 31 - 1; // the rank of two symbols that do not merge
+const MAX_MARK = 64; // characters of what marks a symbol inside a word and at its end
 const CONTINUES = "·"; // shown before a subword that continues a word
 const HAN = /(\p{Script=Han})/u; // Chinese has no spaces, so each character is a word
 const STARTS_WITH_HAN = /^(?![\uFA0E-\uFA29])\p{Unified_Ideograph}/u;
@@ -59,6 +60,7 @@ export function known(id) {
 export function bytePairs(settings, vocabulary) {
   const { unk_token, byte_fallback, fuse_unk, ignore_merges, dropout } = settings;
   const prefix = settings.continuing_subword_prefix ?? "", suffix = settings.end_of_word_suffix ?? "";
+  require(prefix.length + suffix.length <= MAX_MARK, "tokenizer-damaged", DAMAGED_MERGES);
   require(!dropout, "tokenizer-unsupported", N_(
     "The tokenizer leaves out merges at random (dropout), so a text has no fixed tokens."
   ));

@@ -2,7 +2,7 @@
 import { require } from "../errors.js";
 import { spacesAt } from "./library_parts.js";
 
-const MAX_CONTENT = 100, MAX_ADDED = 100_000; // characters; tokens beside the vocabulary
+const MAX_CONTENT = 100, MAX_ADDED = 20_000; // characters; tokens beside the vocabulary
 /** The settings of a special token in older folders. */
 export const FLAGS = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
 const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;

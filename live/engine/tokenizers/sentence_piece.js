@@ -2,11 +2,11 @@
 // files are messages of Protocol Buffers, and sentencepiece_model.proto lists their fields.
 import { parseJson } from "../json.js";
 import { toText } from "../text/shown_bytes.js";
-import { MAX_TOKENS } from "../text/tokenizers.js";
 import { FLAGS } from "./added_tokens.js";
 import { requireKnownPart } from "./library_parts.js";
 
 const FIELDS = 64, MAX_PIECE = 128, MAX_GAPS = 1000; // fields with larger numbers are not ours; bytes; tokens
+const MAX_PIECES = 300_000, MAX_CUTS = 1 << 22; // in a file; places in all pieces where two of them may merge
 const UNIGRAM = 1, BYTE_PAIRS = 2, NORMAL = 1, USER_DEFINED = 4; // types of a model and of a piece
 const MARK = { type: "Metaspace", replacement: "▁" };
 
@@ -38,12 +38,16 @@ function* fieldsOf(bytes) {
  */
 function readPieces(texts, file, wanted, isKnown = () => true) {
   const pieces = /** @type {[string, number, number][]} */ ([]), settings = /** @type {Record<number, any>} */ ({});
-  for (const [number, value] of fieldsOf(Uint8Array.from(texts[file], (sign) => sign.charCodeAt(0)))) {
+  let fields = 0;
+  const bytes = new Uint8Array(texts[file].length); // `from` would take most of the time
+  for (let i = 0; i < bytes.length; i++) bytes[i] = texts[file].charCodeAt(i);
+  for (const [number, value] of fieldsOf(bytes)) {
+    if (++fields > MAX_PIECES) throw new RangeError("too large");
     if (number > 3) continue;
     settings[number] = Object.fromEntries(fieldsOf(value));
     if (number !== 1) continue;
     const { 1: piece, 2: score = 0, 3: type = NORMAL } = settings[number];
-    if (piece.length > MAX_PIECE || pieces.length === MAX_TOKENS) throw new RangeError("too large");
+    if (piece.length > MAX_PIECE) throw new RangeError("too large");
     pieces.push([toText(piece, true), score, type]);
   }
   const { 2: { 3: kind = UNIGRAM, 40: unknown = 0 }, 3: { 2: table, 3: prefix = 1, 4: strips = 1 } } = settings;
@@ -104,6 +108,7 @@ function t5Tokenizer(texts, { extra_ids = 100 }) {
 function llamaTokenizer(texts, { legacy = false, add_bos_token = false }) {
   const { pieces } = readPieces(texts, "tokenizer.model", BYTE_PAIRS, ({ prefix }) => prefix);
   const vocab = new Map(pieces.map(([piece], id) => [piece, id])), merges = [];
+  if (pieces.reduce((sum, [piece]) => sum + piece.length, 0) > MAX_CUTS) throw new RangeError("too large");
   for (const [piece] of pieces)
     for (let i = 1; i < piece.length; i++) {
       const [left, right] = [piece.slice(0, i), piece.slice(i)];
@@ -111,7 +116,7 @@ function llamaTokenizer(texts, { legacy = false, add_bos_token = false }) {
     }
   return {
     added_tokens: marksOf(pieces),
-    model: { type: "BPE", vocab: Object.fromEntries(vocab), merges, byte_fallback: true, fuse_unk: true },
+    model: { type: "BPE", vocab, merges, byte_fallback: true, fuse_unk: true },
     pre_tokenizer: { ...MARK, prepend_scheme: legacy ? "always" : "first", split: false },
     decoder: { type: "Sequence", decoders: [
       { type: "Replace", pattern: { String: "▁" }, content: " " }, { type: "ByteFallback" }, { type: "Fuse" },

@@ -1,5 +1,5 @@
 // The models of a tokenizer.json: byte pairs, word pieces, unigrams and whole words. Each turns a piece into ids.
-import { N_, require } from "../errors.js";
+import { N_, require, shown } from "../errors.js";
 import { bytePairs, byteIds, known } from "../text/tokenizers.js";
 
 const MAX_WORD = 128; // characters of a word or of a token, where all parts of a text are tried
@@ -9,13 +9,14 @@ const PENALTY = 10; // an unknown character is so much less likely than the rare
 function requireTime(longest) {
   require(longest <= MAX_WORD, "tokenizer-unsupported", N_(
     "The tokenizer cuts words of up to {longest} characters. The browser cuts words of up to {limit} in time."
-  ), { longest, limit: MAX_WORD });
+  ), { longest: shown(longest), limit: MAX_WORD });
 }
 
 /** The longest token that begins a word, then the longest that continues it (Wu et al. 2016). */
 function wordPieces(settings, vocabulary) {
   const { unk_token, continuing_subword_prefix: prefix = "##", max_input_chars_per_word: most = 100 } = settings;
   requireTime(most);
+  requireTime(prefix.length);
   return (text) => {
     const unknown = () => [known(vocabulary.get(unk_token))], ids = [];
     if ([...text].length > most) return unknown();
@@ -34,7 +35,8 @@ function wordPieces(settings, vocabulary) {
  * vocabulary, and adds in single precision.
  */
 function unigrams({ vocab, pieces = vocab, unk_id, unk_token, byte_fallback }, vocabulary) {
-  const isItself = pieces !== vocab;
+  const isItself = pieces !== vocab, hasUnknown = unk_id == null || (Number.isInteger(unk_id) && unk_id in pieces);
+  if (!hasUnknown) throw new RangeError("the unknown token is not in the vocabulary");
   const Scores = /** @type {Float64ArrayConstructor} */ (isItself ? Float32Array : Float64Array);
   const places = isItself ? new Map(pieces.map(([piece], id) => [piece, id])) : vocabulary;
   const scores = Scores.from(pieces, ([, score]) => score);

@@ -39,7 +39,8 @@ export function templatesOf(processor, tokens) {
     require(texts === needed && isNumbered, "tokenizer-unsupported", N_(
       "The tokenizer writes a text more than once, or not at all."
     ));
-    require(pieces.every(({ ids }) => ids.every((id) => tokens[id] !== undefined)), "tokenizer-damaged", N_(
+    const areTokens = pieces.every(({ ids }) => ids.every((id) => Number.isInteger(id) && tokens[id] !== undefined));
+    require(areTokens, "tokenizer-damaged", N_(
       "The tokenizer puts a token around a text that its vocabulary does not have. Copy its files again."
     ));
   }

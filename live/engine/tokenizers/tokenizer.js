@@ -10,7 +10,7 @@ import { SUBWORDS } from "./subwords.js";
 import { framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
-const MAX_FILE = 40 << 20; // characters
+const MAX_FILE = 40 << 20, MAX_CHANGED = 1 << 20; // characters: of a file; of added tokens, for each normalizer
 const DAMAGED_FILE = N_("The tokenizer is damaged. Copy its files again.");
 const END_OF_WORD = "</w>"; // in older byte-pair encodings
 /** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
@@ -39,7 +39,7 @@ const READINGS = {
 
 export class Tokenizer {
   /**
-   * @param {any} values The contents of `tokenizer.json`.
+   * @param {any} values The contents of `tokenizer.json`. Its vocabulary may be a map.
    * @param {Record<string, any>} [names] Of special tokens, as the settings have them (`mask_token`), and the rest.
    * @param {boolean} [isNamed] Whether the settings name special tokens. Without this they have their usual names.
    */
@@ -52,9 +52,17 @@ export class Tokenizer {
     const stages = [values.normalizer, values.pre_tokenizer, values.decoder].flatMap(libraryParts);
     requireFast(stages.map(({ pattern }) => pattern?.Regex).filter((regex) => regex !== undefined));
     /** Token → id. @type {Map<string, number>} */
-    this.vocabulary = new Map(
+    this.vocabulary = model.vocab instanceof Map ? model.vocab : new Map(
       Array.isArray(model.vocab) ? model.vocab.map(([token], id) => [token, id]) : Object.entries(model.vocab)
     );
+    /** @type {string[]} */
+    this.tokens = [];
+    const keep = (token, id) => {
+      const isKnown = typeof token === "string" && Number.isInteger(id) && id >= 0 && id < MAX_TOKENS;
+      require(isKnown, "tokenizer-damaged", DAMAGED_FILE);
+      this.tokens[id] = token;
+    };
+    for (const [token, id] of this.vocabulary) keep(token, id);
     require(Object.hasOwn(SUBWORDS, kind), "tokenizer-damaged", DAMAGED_FILE);
     this.subwords = SUBWORDS[kind](model, this.vocabulary);
     const added = addedTokens(values.added_tokens ?? [], this.vocabulary, DAMAGED_FILE);
@@ -62,14 +70,9 @@ export class Tokenizer {
     this.preTokenize = (text, isFirst) => runSteps(preTokenizers.map((step) => (pieces) => pieces.flatMap(
       (piece, i) => (piece ? step(piece, isFirst && i === 0) : [piece])
     )), [text]);
-    /** @type {string[]} */
-    this.tokens = [];
-    const keep = (token, id) => {
-      require(Number.isInteger(id) && id >= 0 && id < MAX_TOKENS, "tokenizer-damaged", DAMAGED_FILE);
-      this.tokens[id] = token;
-    };
-    for (const [token, id] of this.vocabulary) keep(token, id);
     for (const { content, id } of added) keep(content, id);
+    const changed = added.filter(({ normalized }) => normalized).reduce((sum, { content }) => sum + content.length, 0);
+    require(changed * normalizers.length <= MAX_CHANGED, "tokenizer-damaged", DAMAGED_FILE);
     const written = added.map((token) => (
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
     ));

@@ -26,7 +26,7 @@ export function withoutTokenizerJson(texts, settings) {
         strip_accents: settings.strip_accents, lowercase: do_lower_case,
       },
       pre_tokenizer: { type: "BertPreTokenizer" },
-      model: { type: "WordPiece", unk_token, vocab: Object.fromEntries(vocab) },
+      model: { type: "WordPiece", unk_token, vocab },
       post_processor: { type: "BertProcessing", cls: [cls, vocab.get(cls)], sep: [sep, vocab.get(sep)] },
       decoder: { type: "WordPiece", prefix: "##", cleanup: true },
     };
@@ -44,7 +44,7 @@ export function withoutTokenizerJson(texts, settings) {
       isRoberta ? ["<pad>", "<unk>", begin, end, mask] : [named("eos", "<|endoftext|>")], vocab
     ).map((token) => ({ ...token, lstrip: token.content === mask })),
     pre_tokenizer: byteLevel, decoder: byteLevel,
-    model: { type: "BPE", vocab: Object.fromEntries(vocab), merges },
+    model: { type: "BPE", vocab, merges },
     post_processor: isRoberta
       ? { type: "RobertaProcessing", cls: [begin, vocab.get(begin)], sep: [end, vocab.get(end)] }
       : byteLevel,

@@ -1,6 +1,7 @@
 """What the heads do, how much each matters, and where each points, measured on many sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -25,9 +26,11 @@ from viz_app.figures.grids import head_grids
 from viz_app.figures.style import FloatArray, marked
 from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.atlases import AtlasKey, numbers_of, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
+from viz_app.widgets.atlas_links import open_in_atlas
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import explain, section
@@ -35,7 +38,7 @@ from viz_app.widgets.long_work import measured
 from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
-__all__ = ["head_importance", "head_roles", "word_alignment"]
+__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
 FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
@@ -67,6 +70,7 @@ METRIC_TEXTS = {  # metric → title, heading of a column, meaning
         N_("The share of the weight on the special token: </s> of the source, <s> of the target."),
     ),
 }
+SINGLE = 0.5  # of the weight: more than this on one kind of position is a role
 UNITS = {"entropy": N_("nats"), "distance": N_("tokens")}
 MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
 
@@ -77,8 +81,8 @@ POINTERS = {"mean of all heads": N_("mean of all heads"), "rollout": N_("rollout
 STEPS = {"written": N_("written"), "read": N_("read")}  # of the target word
 
 
-def sentence_set(config: AnyConfig) -> Pairs:
-    """Ask for sentences; without any, a message ends the page."""
+def sentence_set(config: AnyConfig, *, most_lines: int = MAX_LINES) -> Pairs:
+    """Ask for sentences, at most so many; without any, a message ends the page."""
     source = choose(t("Sentences"), {name: t(label) for name, label in SOURCES.items()}, key="sentences_from")
     if source == "ours" and config.task == "classification":
         return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
@@ -91,26 +95,26 @@ def sentence_set(config: AnyConfig) -> Pairs:
     else:
         settle("pasted", "")
         text = st.text_area(lines, key="pasted", max_chars=50_000, height=120) or ""
-    return pairs_of(config, [line for line in text.splitlines() if line.strip()])
+    return pairs_of(config, [line for line in text.splitlines() if line.strip()], most_lines)
 
 
-def pairs_of(config: AnyConfig, lines: Sequence[str]) -> Pairs:
+def pairs_of(config: AnyConfig, lines: Sequence[str], most_lines: int) -> Pairs:
     """The sentence of each line, and the translation or second text behind its tab."""
     if not lines:
         end_page(t("Add at least one sentence."))
     longest = max(map(len, lines))
-    if len(lines) > MAX_LINES or longest > MAX_LINE:
+    if len(lines) > most_lines or longest > MAX_LINE:
         st.warning(
             t(
                 "The text has {lines} lines, and its longest line has {longest} characters. Only the first "
                 "{max_lines} lines and the first {max_characters} characters of each line are used.",
                 lines=decimal(len(lines)),
                 longest=decimal(longest),
-                max_lines=MAX_LINES,
+                max_lines=decimal(most_lines),
                 max_characters=MAX_LINE,
             )
         )
-    parts = [line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES]]
+    parts = [line[:MAX_LINE].partition("\t") for line in lines[:most_lines]]
     note_cleaning(config, *(part for sentence, _, translation in parts for part in (sentence, translation)))
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
@@ -154,7 +158,10 @@ def head_roles(key: CheckpointKey) -> None:
             )
         )
     metric_of_every_head(grids, roles, count=len(texts))
-    table_of_roles(grids, roles)
+    if (atlas := shown_atlas(key)) is None:
+        table_of_roles(grids, roles)
+    else:
+        roles_in_the_corpus(atlas, roles)
 
 
 def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
@@ -327,6 +334,55 @@ def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterato
         yield item
     if bar:
         bar.empty()
+
+
+def roles_in_the_corpus(atlas: AtlasKey, here: Roles) -> None:
+    """The roles of heads in the atlas, with their intervals, and where a head does otherwise in these sentences."""
+    table = numbers_of(atlas)
+    section(
+        t("Roles in the atlas"),
+        t("More than half of the weight is on one kind of position (after Voita et al. 2019), with 95 % intervals."),
+    )
+    rows = []
+    for row in table.to_dict("records"):
+        share, role = max((row[name] if row[name] == row[name] else 0.0, name) for name in ROLES)
+        low, high = row[f"{role}_low"], row[f"{role}_high"]
+        in_corpus = role if share > SINGLE else ""
+        in_sentences = here[row["kind"]][row["layer"] - 1][row["head"] - 1]
+        if not (in_corpus or in_sentences):
+            continue
+        rows.append(
+            {
+                t("attention"): t(KINDS[row["kind"]].title),
+                t("layer"): row["layer"],
+                t("head"): row["head"],
+                t("role"): t(ROLES[in_corpus]) if in_corpus else t("no single role"),
+                t("share"): f"{share:.2f}",
+                t("95 % interval"): f"{low:.2f} – {high:.2f}",
+                t("in these sentences"): same_or_other(in_corpus, in_sentences, sure=not in_corpus or low > SINGLE),
+            }
+        )
+    if not rows:
+        st.info(t("No head puts more than half of its weight on one kind of position."))
+        return
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(38 + 35 * len(rows), 400),
+        alt=t("Table of heads with a role in the atlas"),
+    )
+    callback = partial(open_in_atlas, rule=f"previous > {SINGLE}")
+    label = t("All heads that attend to the previous token, in the atlas")
+    st.button(label, icon=":material/map:", type="tertiary", key="previous_in_the_atlas", on_click=callback)
+
+
+def same_or_other(in_corpus: str, in_sentences: str, *, sure: bool) -> str:
+    """Whether a head does the same in the sentences of the page, as a sentence."""
+    if in_corpus == in_sentences:
+        return t("The same.") if sure else t("The same. In the atlas the interval contains 0.5.")
+    if not in_sentences:
+        return t("Here it has no single role.")
+    return t("Here it looks like: {role}. In the corpus it is not.", role=t(ROLES[in_sentences]))
 
 
 def word_alignment(key: CheckpointKey) -> None:

@@ -110,8 +110,8 @@ def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[st
     return states
 
 
-def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]) -> None:
-    """Ask for a head, a weight and a cell of the head's map, after these changes."""
+def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]) -> Head:
+    """Ask for a head, a weight and a cell of the head's map, after these changes. Returns the head."""
     section(
         t("Paint a weight"),
         t(
@@ -149,6 +149,7 @@ def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]
         ),
     )
     painted_cells(intervention, after)
+    return head
 
 
 def painted_cells(intervention: Intervention, after: Result) -> None:

@@ -11,6 +11,7 @@ from model.analysis.anatomy import Anatomy, Derivation, derive
 from model.analysis.anatomy import anatomy as anatomy_in
 from model.config.kinds import KINDS
 from model.inference.run import Run
+from model.interventions import Head
 from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
@@ -20,6 +21,7 @@ from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
+from viz_app.widgets.atlas_links import atlas_links
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import choose_keys, heads_per_kind, pick_kind_and_head, picker_columns
@@ -36,6 +38,7 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(models.config_of(key)))
+    atlas_links(key, Head(kind, layer, head))
     anatomy = analysis_of(anatomy_in, key, run, kind, layer)
     query_tokens, key_tokens = models.result_of(key, run).tokens_of(kind)
     query = choose(

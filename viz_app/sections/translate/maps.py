@@ -13,6 +13,7 @@ from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.run import Result, Run
+from model.interventions import Head
 from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence
@@ -23,6 +24,7 @@ from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
 from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
+from viz_app.services.atlases import shown_atlas
 from viz_app.services.attention_view import (
     AttentionView,
     ChosenMap,
@@ -34,6 +36,7 @@ from viz_app.services.attention_view import (
 )
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.widgets.atlas_links import atlas_links, cell_chooser
 from viz_app.widgets.charts import draw_heads, draw_map
 from viz_app.widgets.head_picker import (
     Aggregate,
@@ -83,6 +86,7 @@ ROLLOUT = N_(
 class MapChoice:
     """The maps of one kind of attention, the one map that is drawn large, and how they are drawn."""
 
+    key: CheckpointKey
     kind: str
     layer: int  # counted from 0
     head: int | Aggregate  # counted from 0
@@ -91,6 +95,14 @@ class MapChoice:
     maps: AttentionView  # of all layers and heads
     large: ChosenMap
     translation: Result
+    first: tuple[int, int] = (0, 0)  # the first query and the first key of a section
+
+    @property
+    def linked(self) -> Head | None:
+        """The head whose cells lead to the atlas; None where a cell is no weight of one head, or without an atlas."""
+        if isinstance(self.head, str) or not self.as_written or shown_atlas(self.key) is None:
+            return None
+        return Head(self.kind, self.layer, self.head)
 
     @property
     def name(self) -> str:
@@ -102,6 +114,7 @@ class MapChoice:
         maps, large = self.maps, self.large
         return replace(
             self,
+            first=window.starts,
             maps=replace(
                 maps, maps=window.of(maps.maps), allowed=window.of(maps.allowed), axes=window.of_axes(maps.axes)
             ),
@@ -141,6 +154,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     step_buttons(partial(walk_heads, layers, heads))
     rolled = view(with_rollout(translation), kind, **tokens) if head == "rollout" else None
     return MapChoice(
+        key=key,
         kind=kind,
         layer=layer,
         head=head,
@@ -202,7 +216,10 @@ def one_head(choice: MapChoice) -> None:
         largest=chosen.largest,
         logarithmic=choice.settings.logarithmic,
         title=title,
+        on_cell=cell_chooser(choice.linked, choice.first) if choice.linked else None,
     )
+    if choice.linked:
+        atlas_links(choice.key, choice.linked, choice.translation)
 
 
 def lines(choice: MapChoice) -> None:

@@ -1,0 +1,130 @@
+"""The heads of an atlas: all of them, one or two of them, and their files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import product
+
+import pandas as pd
+import streamlit as st
+
+from model.interventions import Head
+from viz_app.components.elements.atlas import atlas_head, atlas_heads
+from viz_app.content.numbers import decimal
+from viz_app.content.plain import plain
+from viz_app.content.tasks import task_of
+from viz_app.content.translation import t
+from viz_app.server.server_state import GATE
+from viz_app.services import atlases
+from viz_app.services.atlases import AtlasKey
+from viz_app.services.listing import listed_checkpoints
+from viz_app.services.models import config_of
+from viz_app.session.choices import clear_choice, set_choice, settle
+from viz_app.widgets.atlas_links import name_of
+from viz_app.widgets.head_picker import open_head
+from viz_app.widgets.navigation import go_to
+
+__all__ = ["atlas_downloads", "draw_all_heads", "draw_chosen_heads"]
+
+CHOICES = (
+    "atlas_rule",
+    "atlas_x",
+    "atlas_y",
+    "atlas_head",
+    "atlas_second",
+    "atlas_like",
+    "atlas_sinks",
+    "atlas_beside",
+)
+LONGEST = 200  # characters of a choice
+FILES: Mapping[str, Callable[[pd.DataFrame], bytes]] = {  # ending of a file → how a table becomes its content
+    "csv": lambda table: table.to_csv(index=False).encode(),
+    "parquet": lambda table: table.to_parquet(index=False),
+}
+
+
+def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
+    """Draw all heads. Returns those that the visitor chose, at most two."""
+    rule, x, y, *names = (chosen(name) for name in CHOICES[:5])
+    table = atlases.table_of(atlas)
+    st.caption(t("Measured in {n} texts. Choose a head to see its sentences.", n=decimal(int(str(table["texts"])))))
+    atlas_heads(
+        table,
+        rule=rule,
+        axes=(x, y),
+        heads=(names[0], names[1]),
+        key="atlas_all",
+        on_change=take,
+    )
+    known = {name_of(head): head for head in atlases.heads_of(atlas)}
+    for missing in (name for name in names if name and name not in known):
+        st.caption(t("This model has no head {name}.", name=plain(missing)))
+    return tuple(known[name] for name in dict.fromkeys(names) if name in known)
+
+
+def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
+    """Draw one head, or two side by side, with their sentences."""
+    others = atlases.with_atlas(listed_checkpoints(), atlas.checkpoint)
+    beside = chosen("atlas_beside")
+    beside = beside if beside in others else next(iter(others), "")
+    other = atlases.atlas_of(others[beside]) if beside else None
+    atlas_head(
+        atlases.table_of(atlas),
+        [atlases.head_of(atlas, head, other) for head in heads],
+        like=chosen("atlas_like"),
+        sinks=chosen("atlas_sinks"),
+        beside=beside,
+        others=list(others),
+        key="atlas_chosen",
+        on_change=take,
+        on_text=partial(open_sentence, task_of(config_of(atlas.checkpoint))),
+    )
+
+
+def open_sentence(task: str, text: str, head: Head) -> None:
+    """Callback: show a sentence with this head on the page of the model's task."""
+    classifies = task == "classification"
+    set_choice("review" if classifies else "text", text)
+    set_choice("kind", head.kind)
+    open_head(head.layer, head.head, prefix="review_" if classifies else "")
+    go_to("sentiment" if classifies else "translate")
+
+
+def chosen(name: str) -> str:
+    settle(name, "")
+    return str(st.session_state[name])
+
+
+def take(sent: Mapping[str, str]) -> None:
+    """Callback: take the choices that a component reports."""
+    for name, value in sent.items():
+        if name in CHOICES and isinstance(value, str):
+            if value:
+                set_choice(name, value[:LONGEST])
+            else:
+                clear_choice(name)
+
+
+def atlas_downloads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
+    """A popover of files. A file is made when the visitor clicks on it."""
+    name = f"headlight-atlas-{atlas.checkpoint.name}"
+    tables = {name: (t("All heads"), partial(atlases.numbers_of, atlas))} | {
+        f"{name}-{name_of(head)}": (t("Rows of {head}", head=name_of(head)), partial(atlases.places_of, atlas, head))
+        for head in heads
+    }
+    with st.popover(t("Download"), icon=":material/download:"):
+        for (file, (label, table)), ending in product(tables.items(), FILES):
+            st.download_button(
+                f"{label}, {ending.upper()}",
+                partial(made, table, FILES[ending]),
+                f"{file}.{ending}",
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"{file}_{ending}",
+                width="stretch",
+            )
+
+
+def made(table: Callable[[], pd.DataFrame], write: Callable[[pd.DataFrame], bytes]) -> bytes:
+    """The content of a file; it is made in a thread of its own."""
+    with GATE.inside():
+        return write(table())

@@ -1,0 +1,73 @@
+"""Measure an atlas in the app, over our sentences or those of the visitor."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.corpora.corpora import CorpusError
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, worded
+from viz_app.sections.heads.head_measures import sentence_set
+from viz_app.server.atlas_jobs import own_atlas
+from viz_app.server.presence import visitor
+from viz_app.services.atlases import AtlasKey, shown_atlas
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.models import config_of
+from viz_app.session.page_end import end_page
+from viz_app.widgets.long_work import requested, wait_for
+
+__all__ = ["measure_another", "require_atlas"]
+
+MOST_LINES = 2_000
+
+
+def require_atlas(key: CheckpointKey) -> AtlasKey:
+    """The atlas of a checkpoint. Where there is none, the page offers to measure one, and ends.
+
+    Raises:
+        PageEnded: there is no atlas yet.
+    """
+    atlas = shown_atlas(key)
+    if atlas is None:
+        st.markdown(
+            t(
+                "This checkpoint has no atlas yet. An atlas measures what every head does in many sentences. Choose "
+                "sentences, and measure it here. A few hundred sentences take seconds with our models, and minutes "
+                "with large ones."
+            )
+        )
+        measure(key)
+        end_page()
+    return atlas
+
+
+def measure_another(key: CheckpointKey) -> None:
+    """Offer to measure the heads over other sentences."""
+    place = st.expander(
+        t("Measure other sentences"), icon=":material/monitoring:", key="measure_other", on_change="rerun"
+    )
+    if place.open:
+        with place:
+            measure(key)
+
+
+def measure(key: CheckpointKey) -> None:
+    pairs = sentence_set(config_of(key), most_lines=MOST_LINES)
+    lines = "".join(f"{text}\t{second}\n" if second else f"{text}\n" for text, second in pairs)
+    try:
+        own = own_atlas(visitor(), Path(key.path), key.version, lines)
+    except (CheckpointError, CorpusError) as error:
+        end_page(plain(worded(error)))
+    subject = ("atlas", str(own.data))
+    label = t("Continue measuring") if own.begun else t("Measure the heads")
+    if own.folder.is_dir():
+        st.caption(t("This is the atlas of these sentences."))
+    elif requested(subject) or st.button(label, icon=":material/play_arrow:", key="measure_atlas"):
+        try:
+            done = wait_for(subject, own.measure, lane="atlas", step=N_("Sentence {done} of {total}."))
+        except CheckpointError as error:
+            st.error(plain(worded(error)))
+        else:
+            if done:
+                st.rerun()

@@ -1,0 +1,104 @@
+"""Atlases that visitors measure in the app: a process with low priority, and a job in the lane "atlas".
+
+It is the same program as on the command line. It keeps finished blocks, so that a visitor who stops can continue.
+The texts and the atlas belong to the visitor alone, and they are removed when the visitor has left.
+"""
+
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.corpora.corpora import CorpusError
+from viz_app.server.jobs import Report
+from viz_app.server.presence import Visitor
+from viz_app.server.server_state import MEGABYTE
+from viz_app.server.temporary import DiskSpace, new_folder
+from viz_app.server.training_jobs import TICK, last_line, process, progress_in
+
+__all__ = ["OwnAtlas", "latest_atlas", "own_atlas"]
+
+MOST = 2  # atlases of a visitor; the oldest is removed first
+MOST_BYTES = 128 * MEGABYTE  # of one atlas with its texts and what it keeps while it is measured
+DISK = DiskSpace(min(2 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 8))
+
+
+class OwnAtlas:
+    """The atlas of one checkpoint over the texts of one visitor. Its folder is removed with the object."""
+
+    def __init__(self, checkpoint: Path, lines: str) -> None:
+        """Make the folder with the texts.
+
+        Raises:
+            CheckpointError: other visitors use all the disk space.
+            CorpusError: the disk is full.
+        """
+        self.checkpoint = checkpoint
+        DISK.reserve(MOST_BYTES)
+        weakref.finalize(self, DISK.release, MOST_BYTES)
+        try:
+            self.data = new_folder()
+            weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
+            (self.data / "texts.txt").write_text(lines, encoding="utf-8")
+        except OSError as error:
+            raise CorpusError("The texts cannot be stored: {error}.", error=error.strerror) from error
+
+    @property
+    def folder(self) -> Path:
+        return self.data / "atlas"
+
+    @property
+    def begun(self) -> bool:
+        """Whether a part is measured, from which the work continues."""
+        return self.folder.with_name("atlas.unfinished").is_dir()
+
+    def measure(self, report: Report) -> bool:
+        """The work of the job: measure what is missing.
+
+        Raises:
+            CheckpointError: the process failed; the message is its last line.
+        """
+        log = self.data / "log.txt"
+        command = ["atlas", str(self.checkpoint), "--corpus", str(self.data / "texts.txt"), "--device", "cpu"]
+        with process([*command, "--out", str(self.folder)], log) as running:
+            while running.poll() is None:
+                report(*progress_in(log))
+                time.sleep(TICK)
+        if not self.folder.is_dir():
+            raise CheckpointError("The atlas could not be measured: {problem}", problem=last_line(log))
+        return True
+
+
+# Visitor → checkpoint and texts → the atlas; the latest one is last.
+OWN: WeakKeyDictionary[Visitor, OrderedDict[tuple[str, str, str], OwnAtlas]] = WeakKeyDictionary()
+LOCK = threading.Lock()
+
+
+def own_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> OwnAtlas:
+    """The atlas of a visitor over these texts, with what is measured already.
+
+    Raises:
+        CheckpointError: other visitors use all the disk space.
+        CorpusError: the disk is full.
+    """
+    name = str(checkpoint), version, lines
+    with LOCK:
+        mine = OWN.setdefault(visitor, OrderedDict())
+        if name not in mine:
+            while len(mine) >= MOST:
+                mine.popitem(last=False)
+            mine[name] = OwnAtlas(checkpoint, lines)
+        mine.move_to_end(name)
+        return mine[name]
+
+
+def latest_atlas(visitor: Visitor, checkpoint: Path, version: str) -> OwnAtlas | None:
+    """The latest atlas of a checkpoint that a visitor has measured; None without one."""
+    with LOCK:
+        mine = [one for name, one in OWN.get(visitor, OrderedDict()).items() if name[:2] == (str(checkpoint), version)]
+    return next((one for one in reversed(mine) if one.folder.is_dir()), None)

@@ -1,0 +1,148 @@
+"""The atlases of checkpoints, opened once for all visitors, and what our components read of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from model.atlas.atlas import Atlas, open_atlas
+from model.atlas.store import FACTS_FILE
+from model.atlas.texts import sides_of
+from model.atlas.token_classes import CLASSES, classes_of
+from model.config.kinds import KINDS
+from model.inference.run import Result
+from model.interventions import Head
+from viz_app.components.elements.atlas import head_data, table_data
+from viz_app.components.mounting import Data
+from viz_app.server.atlas_jobs import latest_atlas
+from viz_app.server.presence import visitor
+from viz_app.server.server_state import remembered
+from viz_app.services.listing import CheckpointKey, Listed
+from viz_app.services.models import loaded
+
+__all__ = [
+    "AtlasKey",
+    "atlas_in",
+    "atlas_of",
+    "head_of",
+    "heads_of",
+    "like_cell",
+    "numbers_of",
+    "places_of",
+    "shown_atlas",
+    "table_of",
+    "with_atlas",
+]
+
+FOLDER = "atlas"  # inside the folder of a checkpoint
+
+
+@dataclass(frozen=True)
+class AtlasKey:
+    """Names one state of one atlas."""
+
+    checkpoint: CheckpointKey
+    folder: str
+    changed: int  # when `atlas.json` was written, in nanoseconds
+
+
+def atlas_of(key: CheckpointKey) -> AtlasKey | None:
+    """The atlas that comes with a checkpoint; None without one."""
+    return atlas_in(Path(key.path) / FOLDER, key)
+
+
+def atlas_in(folder: Path, key: CheckpointKey) -> AtlasKey | None:
+    """The atlas of a checkpoint in a folder; None where there is none."""
+    try:
+        changed = (folder / FACTS_FILE).stat().st_mtime_ns
+    except OSError:
+        return None
+    return AtlasKey(key.model, str(folder), changed)
+
+
+def shown_atlas(key: CheckpointKey) -> AtlasKey | None:
+    """The atlas that this visitor sees: the own one, or the one that comes with the checkpoint."""
+    own = latest_atlas(visitor(), Path(key.path), key.version)
+    return atlas_in(own.folder, key) if own else atlas_of(key)
+
+
+def like_cell(result: Result, kind: str, query: int, key: int) -> str:
+    """What a cell of a map is like, as the choice `atlas_like` names it: two classes, and perhaps the distance."""
+    queries, keys = result.tokens_of(kind)
+    row, column = (
+        CLASSES[classes_of([token.text for token in tokens], [token.word for token in tokens])[at]]
+        for tokens, at in ((queries, query), (keys, key))
+    )
+    return f"{row}>{column}@{key - query}" if KINDS[kind].aligned else f"{row}>{column}"
+
+
+def with_atlas(listed: Sequence[Listed], without: CheckpointKey) -> dict[str, CheckpointKey]:
+    """The other checkpoints that come with an atlas."""
+    return {
+        one.key.name: one.key
+        for one in listed
+        if one.config is not None and one.key.path != without.path and atlas_of(one.key)
+    }
+
+
+@remembered("Opening the atlas …")
+def opened(key: AtlasKey) -> Atlas:
+    """Raises ConfigError if it is damaged, of another version, or of other weights."""
+    return open_atlas(Path(key.folder), loaded(key.checkpoint))
+
+
+def heads_of(key: AtlasKey) -> tuple[Head, ...]:
+    """All heads of an atlas."""
+    return opened(key).heads
+
+
+@remembered()
+def table_of(key: AtlasKey) -> Data:
+    """All heads with all numbers, for our components."""
+    return table_data(opened(key))
+
+
+@remembered()
+def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
+    """One head with its rows, for our components.
+
+    Args:
+        key: Of the atlas.
+        head: One of its heads.
+        beside: The atlas of another checkpoint, whose similar heads are named.
+    """
+    others = {} if beside is None else {beside.checkpoint.name: opened(beside)}
+    return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
+
+
+@remembered()
+def numbers_of(key: AtlasKey) -> pd.DataFrame:
+    """The table of all heads, with layers and heads counted from 1."""
+    table: pd.DataFrame = opened(key).table().to_pandas()
+    return table.assign(layer=table["layer"] + 1, head=table["head"] + 1)
+
+
+def places_of(key: AtlasKey, head: Head) -> pd.DataFrame:
+    """The kept rows of a head: one line for each of their keys."""
+    atlas = opened(key)
+    places = atlas.places(head)
+    texts = atlas.texts([place.line for place in places])
+    rows = []
+    for place in places:
+        queries, keys = sides_of(texts[place.line], head.kind)
+        rows += [
+            {
+                "group": place.group,
+                "line": place.line,
+                "row": place.row + 1,
+                "query": queries.tokens[place.row],
+                "key": key_at + 1,
+                "key_token": keys.tokens[key_at],
+                "weight": weight,
+                "forced": place.forced,
+                "special": place.special,
+            }
+            for key_at, weight in zip(place.keys, place.weights, strict=True)
+        ]
+    return pd.DataFrame(rows)
