@@ -43,7 +43,8 @@ export class App {
   /**
    * @param {{ checkpoints: Site[], words: Record<string, string[] | string>, shared: typeof SHARED, course?: any,
    *   scripts?: Record<string, string>, styles?: Record<string, string>, hub?: string, report?: Report }} site
-   *   `scripts`, `styles`: the addresses of the parts that are loaded later, by their names. `hub`: the address of a host that has models.
+   *   `scripts`, `styles`: the addresses of the parts that are loaded later, by their names. `hub`: the address of a
+   *   host that has models.
    */
   constructor(site) {
     this.site = site;
@@ -441,7 +442,9 @@ export class App {
    * @param {boolean} withText
    */
   frameNotes(withText) {
-    const changes = !withText || this.listed.family !== "headlight" ? [] : cleaningChanges(this.text).map((change) => say(change));
+    const changes = withText && this.listed.family === "headlight" ? cleaningChanges(this.text).map(
+      (change) => say(change)
+    ) : [];
     const broken = this.info?.notFinite ?? [], more = broken.length - MOST_NAMES;
     const named = [...broken.slice(0, MOST_NAMES), ...(more > 0 ? [say("and {n} more", { n: more })] : [])];
     return [

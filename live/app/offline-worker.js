@@ -30,7 +30,7 @@ const partOf = (path) => path.replace(/(\/checkpoints\/[^/]+\/atlas\/.*)\.[\da-f
 async function install() {
   const kept = (await (await opened).keys()).map(({ url }) => partOf(url));
   const files = (await ownFiles()).filter(
-    (file) => !file.startsWith("checkpoints/") || kept.includes(addressOf(partOf(file)))
+    (file) => !file.startsWith("checkpoints/") || kept.includes(partOf(addressOf(file)))
   );
   await Promise.all([keep(PAGE, "index.html"), ...files.map((file) => keep(file))]);
   if (isFirst) await scope.skipWaiting();

@@ -39,7 +39,8 @@ export function placesLike(app, head, result, [row, key]) {
  * @param {App} app @param {Result} result @param {MapView} view @param {number} layer @param {any} head
  */
 export function linkCells(root, app, result, view, layer, head) {
-  const line = find(root, ".like"), shown = { kind: view.kind, layer, head }, hasAtlas = atlasLink(app, shown).length > 0;
+  const line = find(root, ".like"), shown = { kind: view.kind, layer, head };
+  const hasAtlas = atlasLink(app, shown).length > 0;
   onCell(line.previousElementSibling, hasAtlas && (([t, s]) => {
     if (view.weight(layer, head, t, s) === -Infinity) return;
     draw(line, placesLike(app, shown, result, [view.rows[t], view.columns[s]]));

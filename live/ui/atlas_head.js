@@ -176,6 +176,9 @@ export const atlasHead = component((root) => {
     Number.isFinite(value) ? (value < 0.005 ? "·" : percent(value)) : "–",
   );
 
+  /** The name of a table among those of two heads. */
+  const labelOf = (head, text) => `${titleOf(head)}: ${text}`;
+
   function tableElement(label, head, rows) {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, [el("table", {}, [
       el("thead", {}, [el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))]),
@@ -192,7 +195,8 @@ export const atlasHead = component((root) => {
       title(say("What it attends to"), names.length > 1
         ? say("The mean weight of a row by distance (key minus row, in tokens) and class of the key.")
         : say("The mean weight of a row by class of the key.")),
-      tableElement(`${titleOf(head)}: ${say("What it attends to")}`, [names.length > 1 ? say("distance") : "", ...classes.map(classTitle)],
+      tableElement(labelOf(head, say("What it attends to")),
+        [names.length > 1 ? say("distance") : "", ...classes.map(classTitle)],
         names.map((name, i) => [name, ...classes.map((_, c) => cell(values[i * width + c], largest, ""))])),
     ];
   }
@@ -203,7 +207,8 @@ export const atlasHead = component((root) => {
     const at = (row, key) => [0, 1, 2].map((end) => values[(row * n + key) * 3 + end]);
     return [el("details", {}, [
       el("summary", {}, say("By class of the row and of the key")),
-      tableElement(`${titleOf(head)}: ${say("By class of the row and of the key")}`, [say("row \\ key"), ...classes.map(classTitle)],
+      tableElement(labelOf(head, say("By class of the row and of the key")),
+        [say("row \\ key"), ...classes.map(classTitle)],
         classes.map((name, row) => [classTitle(name), ...classes.map((_, key) => {
           const [value, low, high] = at(row, key);
           return cell(value, 1, Number.isFinite(low)

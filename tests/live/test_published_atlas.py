@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from model.atlas.atlas import open_atlas
 from model.inference.opening import open_checkpoint
 from tests.conftest import BUNDLED
 from tests.live.conftest import PUBLISHED
-from tests.live.test_publish import data_of
+from tests.live.test_publish import data_of, found
 from viz_app.components.elements.atlas import head_data, table_data
 
 OTHER = "gru-de-en"  # without an atlas
+MOST_CODE_OF_ATLAS = 26_500  # bytes of the script and of its style sheet
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,11 @@ def listed_in(page: str) -> dict[str, Any]:
     return {one["name"]: one for one in json.loads(data_of(page, "site"))["checkpoints"]}
 
 
+def selectors_of(sheet: str) -> list[str]:
+    rules = re.findall(r"([^{}@]+)\{[^{}]*\}", sheet)
+    return [one for rule in rules for one in re.split(r",(?![^(]*\))", rule)]
+
+
 def test_a_site_has_the_table_and_each_head_as_a_file(measured: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "site"
     assert main(["publish", str(measured), OTHER, "--atlas", "--out", str(out)]) == 0
@@ -47,7 +54,9 @@ def test_a_site_has_the_table_and_each_head_as_a_file(measured: Path, expected: 
         name: part for name, part in expected.items() if name != "table"
     }
     assert table == expected["table"]
-    assert len(list(out.glob("atlas.*.js"))) == 1
+    sheet = found(out, "parts/atlas.*.css").read_text(encoding="utf-8")
+    assert all(one.startswith("[data-part^=atlas] ") for one in selectors_of(sheet)), "other parts keep their looks"
+    assert found(out, "atlas.*.js").stat().st_size + len(sheet) < MOST_CODE_OF_ATLAS
 
 
 def test_a_single_file_holds_the_same(measured: Path, expected: dict[str, Any], tmp_path: Path) -> None:
