@@ -40,6 +40,6 @@ export function require(condition, code, template, values) {
 
 /** A name or a value of a file in a sentence, which it cannot make long. @param {unknown} value */
 export function shown(value) {
-  const text = String(typeof value === "object" ? JSON.stringify(value) : value);
+  const text = String(typeof value === "object" ? JSON.stringify(value) : value ?? "missing");
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

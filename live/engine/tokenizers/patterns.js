@@ -2,7 +2,7 @@
 // backtracking, so a pattern passes only if an attempt to match takes a time proportional to the text: as in
 // model/text/bounded_tokenizer.py, at most one repetition without a limit may come before the last part that can fail,
 // and no group with a choice may be repeated. Every other pattern is refused with a sentence.
-import { EngineError, N_, require } from "../errors.js";
+import { EngineError, N_, require, shown } from "../errors.js";
 
 const MAX_PATTERN = 2000, MAX_BRACKETS = 50, MAX_TIMES = 100;
 const MAX_CHOICES = 64; // in a pattern; and in all patterns of a tokenizer, of those that may read a text to its end
@@ -117,7 +117,7 @@ export function regExpOf(pattern) {
   } catch {} // the sentence below says it
   throw new EngineError("pattern-unsupported", N_(
     "The tokenizer has the pattern {pattern}. The browser does not know it, or its time may have no limit."
-  ), { pattern: String(pattern).slice(0, 80) });
+  ), { pattern: shown(pattern) });
 }
 
 /** Refuse a tokenizer whose patterns together take too long. @param {string[]} patterns */
