@@ -1,4 +1,4 @@
-"""The atlases of checkpoints, opened once for all visitors, and what our components read of them."""
+"""The atlases of checkpoints, opened once for all visitors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,6 @@ from model.atlas.token_classes import CLASSES, classes_of
 from model.config.kinds import KINDS
 from model.inference.run import Result
 from model.interventions import Head
-from viz_app.components.elements.atlas import head_data, table_data
-from viz_app.components.mounting import Data
 from viz_app.server.atlas_jobs import latest_atlas
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import remembered
@@ -25,13 +23,12 @@ __all__ = [
     "AtlasKey",
     "atlas_in",
     "atlas_of",
-    "head_of",
     "heads_of",
     "like_cell",
     "numbers_of",
+    "opened",
     "places_of",
     "shown_atlas",
-    "table_of",
     "with_atlas",
 ]
 
@@ -88,32 +85,17 @@ def with_atlas(listed: Sequence[Listed], without: CheckpointKey) -> dict[str, Ch
 
 @remembered("Opening the atlas …")
 def opened(key: AtlasKey) -> Atlas:
-    """Raises ConfigError if it is damaged, of another version, or of other weights."""
+    """The open atlas.
+
+    Raises:
+        ConfigError: it is damaged, of another version, or of other weights.
+    """
     return open_atlas(Path(key.folder), loaded(key.checkpoint))
 
 
 def heads_of(key: AtlasKey) -> tuple[Head, ...]:
     """All heads of an atlas."""
     return opened(key).heads
-
-
-@remembered()
-def table_of(key: AtlasKey) -> Data:
-    """All heads with all numbers, for our components."""
-    return table_data(opened(key))
-
-
-@remembered()
-def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
-    """One head with its rows, for our components.
-
-    Args:
-        key: Of the atlas.
-        head: One of its heads.
-        beside: The atlas of another checkpoint, whose similar heads are named.
-    """
-    others = {} if beside is None else {beside.checkpoint.name: opened(beside)}
-    return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 
 @remembered()

@@ -14,8 +14,11 @@ from model.atlas.texts import Side, TextTokens, sides_of
 from model.config.kinds import KINDS
 from model.interventions import Head
 from viz_app.components.mounting import Data, component, packed
+from viz_app.server.server_state import remembered
+from viz_app.services.atlases import AtlasKey, opened
+from viz_app.services.models import loaded
 
-__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "table_data"]
+__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "table_data", "table_of"]
 
 SIMILAR = 8  # heads that are named as similar
 TextOf = Callable[[Sequence[int]], str]
@@ -130,6 +133,25 @@ def head_data(atlas: Atlas, head: Head, *, text_of: TextOf, others: Mapping[str,
             )
         ],
     }
+
+
+@remembered()
+def table_of(key: AtlasKey) -> Data:
+    """`table_data` of an atlas, kept for all visitors."""
+    return table_data(opened(key))
+
+
+@remembered()
+def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
+    """`head_data` of an atlas, kept for all visitors.
+
+    Args:
+        key: Of the atlas.
+        head: One of its heads.
+        beside: The atlas of another checkpoint, whose similar heads are named.
+    """
+    others = {} if beside is None else {beside.checkpoint.name: opened(beside)}
+    return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 
 def place_data(place: Place) -> Data:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from model.interventions import Head
-from viz_app.components.elements.atlas import atlas_head, atlas_heads
+from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
@@ -45,7 +45,7 @@ FILES: Mapping[str, Callable[[pd.DataFrame], bytes]] = {  # ending of a file →
 def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
     """Draw all heads. Returns those that the visitor chose, at most two."""
     rule, x, y, *names = (chosen(name) for name in CHOICES[:5])
-    table = atlases.table_of(atlas)
+    table = table_of(atlas)
     st.caption(t("Measured in {n} texts. Choose a head to see its sentences.", n=decimal(int(str(table["texts"])))))
     atlas_heads(
         table,
@@ -68,8 +68,8 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     beside = beside if beside in others else next(iter(others), "")
     other = atlases.atlas_of(others[beside]) if beside else None
     atlas_head(
-        atlases.table_of(atlas),
-        [atlases.head_of(atlas, head, other) for head in heads],
+        table_of(atlas),
+        [head_of(atlas, head, other) for head in heads],
         like=chosen("atlas_like"),
         sinks=chosen("atlas_sinks"),
         beside=beside,
