@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from model.cli.arguments import commands_in
@@ -55,7 +56,7 @@ def run_tiny_figures(args: argparse.Namespace) -> None:
 
 
 def run_atlases(args: argparse.Namespace) -> None:
-    make_atlases(args.names or list(FORMS), seed=args.seed, report=print)
+    make_atlases(args.names or list(FORMS), seed=args.seed, report=partial(print, flush=True))
 
 
 RUNS = {

@@ -16,6 +16,7 @@ from typing import Any
 from model.atlas.corpus import open_corpus
 from model.atlas.work import make_atlas
 from model.config.paths import CHECKPOINTS
+from model.config.section import ConfigError
 from model.corpora.phrasebook import LANGUAGES
 from model.inference.opening import open_checkpoint
 from weights.stories.draw import CHOICE, draw_stories
@@ -26,7 +27,6 @@ __all__ = ["ATLAS", "FORMS", "TEXTS", "corpus_of", "make_atlases"]
 ATLAS = "atlas"  # the folder inside that of a checkpoint
 TEXTS = 2_000  # of a checkpoint
 PHRASES = 6_000  # sentences of the phrasebook from which the texts are made
-SPACE = re.compile(r"\s+")
 SLOT = re.compile(r"\{(\w+)(?: \d)?\}")
 # Checkpoint → the form of its texts, and their language.
 FORMS: Mapping[str, tuple[str, str]] = {
@@ -87,7 +87,16 @@ def make_atlases(names: Sequence[str], *, seed: int, report: Callable[[str], obj
         names: Of bundled checkpoints with attention.
         seed: Of the texts.
         report: Called with a line for each finished atlas.
+
+    Raises:
+        ConfigError: there is no such checkpoint.
     """
+    if unknown := [name for name in names if name not in FORMS]:
+        raise ConfigError(
+            "{name} is no bundled checkpoint with attention. Choose among {names}.",
+            name=unknown[0],
+            names=", ".join(FORMS),
+        )
     for name in names:
         out = CHECKPOINTS / name / ATLAS
         with TemporaryDirectory() as place:
