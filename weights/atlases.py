@@ -27,6 +27,7 @@ __all__ = ["ATLAS", "FORMS", "TEXTS", "corpus_of", "make_atlases"]
 ATLAS = "atlas"  # the folder inside that of a checkpoint
 TEXTS = 2_000  # of a checkpoint
 PHRASES = 6_000  # sentences of the phrasebook from which the texts are made
+START = re.compile(r'(^|[.!?]["“]? |: ["„])([a-zäöü])')  # of a sentence
 SLOT = re.compile(r"\{(\w+)(?: \d)?\}")
 # Checkpoint → the form of its texts, and their language.
 FORMS: Mapping[str, tuple[str, str]] = {
@@ -57,7 +58,7 @@ def draw_text(rows: Mapping[str, Sequence[str]], draw: random.Random) -> str:
     text = draw.choice(rows["text"])
     while CHOICE.search(text):
         text = CHOICE.sub(lambda found: draw.choice(found[1].split("|")), text)
-    return re.sub(r"(^|[.!?] )([a-zäöü])", lambda found: found[1] + found[2].upper(), SLOT.sub(word, text))
+    return START.sub(lambda found: found[1] + found[2].upper(), SLOT.sub(word, text))
 
 
 def drawn_texts(form: str, language: str, seed: int) -> Iterator[str]:
