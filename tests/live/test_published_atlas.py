@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ def test_a_single_file_holds_the_same(measured: Path, expected: dict[str, Any], 
     table = block(listed_in(page)[PUBLISHED]["atlas"])
     parts = table.pop("parts")
     assert {"table": table, **{name: block(where) for name, where in parts.items()}} == expected
+
+
+def test_a_package_has_the_atlas_too(measured: Path, tmp_path: Path) -> None:
+    out = tmp_path / "course.zip"
+    assert main(["publish", str(measured), "--atlas", "--scorm", "--out", str(out)]) == 0
+    with zipfile.ZipFile(out) as package:
+        listed = listed_in(package.read("index.html").decode())
+        table = json.loads(package.read(listed[PUBLISHED]["atlas"]))
+        assert set(table["parts"].values()) <= set(package.namelist())
 
 
 def test_a_head_names_similar_heads_of_the_other_checkpoints_of_the_site(measured: Path, tmp_path: Path) -> None:
