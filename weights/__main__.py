@@ -1,7 +1,8 @@
-"""Commands that made our corpora and checkpoints once: python -m weights vary | distill | label | tiny | …"""
+"""Commands that made our corpora and checkpoints once: python -m weights vary | distill | label | tiny | atlases | …"""
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from model.cli.arguments import commands_in
@@ -9,6 +10,7 @@ from model.cli.main import main as command_line
 from model.cli.resolve import search_settings, translator_of
 from model.corpora.corpora import data_dir
 from weights import translated
+from weights.atlases import FORMS, make_atlases
 from weights.label import label_reviews
 from weights.tiny.figures import figures, head_table, open_tiny
 from weights.tiny.train import TINY, train_tiny
@@ -53,6 +55,10 @@ def run_tiny_figures(args: argparse.Namespace) -> None:
     print(head_table(opened))
 
 
+def run_atlases(args: argparse.Namespace) -> None:
+    make_atlases(args.names or list(FORMS), seed=args.seed, report=partial(print, flush=True))
+
+
 RUNS = {
     "vary": run_vary,
     "distill": run_distill,
@@ -60,8 +66,9 @@ RUNS = {
     "label": run_label,
     "tiny": run_tiny,
     "tiny-figures": run_tiny_figures,
+    "atlases": run_atlases,
 }
-COMMANDS = commands_in(Path(__file__).with_name("commands.toml"), RUNS, {"tiny": list(TINY)})
+COMMANDS = commands_in(Path(__file__).with_name("commands.toml"), RUNS, {"tiny": list(TINY), "atlases": list(FORMS)})
 
 
 def main(argv: list[str] | None = None) -> int:

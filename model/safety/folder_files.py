@@ -38,7 +38,7 @@ TEXTS = (
 )
 # What a training run keeps to continue. It is larger than the model, and nothing here reads it.
 TRAINING = re.compile(r"(optimizer|scheduler|scaler|training_args|rng_state|random_states|trainer_state)[\w-]*\.\w+")
-SUBFOLDERS = ("snapshots", "training", "atlas", "additional_chat_templates")  # that something reads
+SUBFOLDERS = ("atlas", "snapshots", "training", "additional_chat_templates")  # that something reads
 MAX_POINTER, POINTER = 1024, b"version https://git-lfs.github.com/spec/"
 DEPTH, MOST_FILES = 3, 10_000  # of a folder that is searched
 # Weights of other programs: the end of a file's name → what it is, and how to get a folder that opens.

@@ -100,7 +100,7 @@ def test_what_nothing_reads_is_named_and_what_something_reads_is_kept(tmp_path: 
     parts = ("pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin")
     surplus = ("modeling.py", "optimizer.pt", "pytorch_model.bin", "scheduler.pt", "tf_model.h5", "training_args.bin")
     folder = make(tmp_path / "mine", *used, *parts, *surplus, "runs/events.out", "snapshots/step-1.safetensors")
-    make(folder, ".gitattributes", ".git/config")
+    make(folder, ".gitattributes", ".git/config", "atlas/atlas.json", "atlas/heads.parquet")
     assert unused_files(folder, parts) == (*sorted([*surplus, "runs/events.out"]),)
     assert all(is_kept(name) for name in (*used, *parts))
 
