@@ -1,6 +1,7 @@
 """What the heads do, how much each matters, and where each points, measured on many sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from model.analysis.alignment import Pointer, aligned_pairs, link_all_pairs
 from model.analysis.importance import Pairs, gradient_importance, importance_of_each_head, in_batches
 from model.analysis.statistics import METRICS, mean_over_queries, metrics_of_run, rank_agreement, suggested_role
 from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
 from model.inference.opening import AnyConfig
 from model.inference.run import Run
@@ -26,7 +28,7 @@ from viz_app.figures.grids import head_grids
 from viz_app.figures.style import FloatArray, marked
 from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis, analysis_of
-from viz_app.services.atlases import AtlasKey, numbers_of, shown_atlas
+from viz_app.services.atlases import numbers_of, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -158,10 +160,10 @@ def head_roles(key: CheckpointKey) -> None:
             )
         )
     metric_of_every_head(grids, roles, count=len(texts))
-    if (atlas := shown_atlas(key)) is None:
+    if (measured := numbers_in_atlas(key)) is None:
         table_of_roles(grids, roles)
     else:
-        roles_in_the_corpus(atlas, roles)
+        roles_in_the_corpus(measured, roles)
 
 
 def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
@@ -336,9 +338,16 @@ def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterato
         bar.empty()
 
 
-def roles_in_the_corpus(atlas: AtlasKey, here: Roles) -> None:
+def numbers_in_atlas(key: CheckpointKey) -> pd.DataFrame | None:
+    """The numbers of all heads in the atlas of the checkpoint; None where it has none of its weights."""
+    atlas = shown_atlas(key)
+    with suppress(ConfigError):
+        return numbers_of(atlas) if atlas else None
+    return None
+
+
+def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
     """The roles of heads in the atlas, with their intervals, and where a head does otherwise in these sentences."""
-    table = numbers_of(atlas)
     section(
         t("Roles in the atlas"),
         t("More than half of the weight is on one kind of position (after Voita et al. 2019), with 95 % intervals."),
