@@ -33,7 +33,7 @@ def test_an_atlas_is_of_the_weights_beside_it_and_each_number_has_many_rows(name
     assert not checkpoint.unused.files
     atlas = open_atlas(BUNDLED / name / ATLAS, checkpoint)
     assert atlas.settings.texts == TEXTS
-    assert atlas.facts["facts"]["cut_texts"] < TEXTS / 10  # the longest stories have more tokens than a tiny model reads
+    assert atlas.facts["facts"]["cut_texts"] < TEXTS / 10  # the longest stories do not fit a tiny model
     for facts in atlas.facts["kinds"].values():
         for number in NUMBERS & {*facts["texts_of"]}:
             assert facts["texts_of"][number] in (0, *range(FEWEST, TEXTS + 1)), number
