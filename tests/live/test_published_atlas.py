@@ -39,14 +39,19 @@ def listed_in(page: str) -> dict[str, Any]:
     return {one["name"]: one for one in json.loads(data_of(page, "site"))["checkpoints"]}
 
 
+def without_atlas(folder: Path) -> Path:
+    """A copy of another checkpoint that nobody has measured."""
+    return Path(shutil.copytree(BUNDLED / OTHER, folder, ignore=shutil.ignore_patterns("atlas")))
+
+
 def selectors_of(sheet: str) -> list[str]:
     rules = re.findall(r"([^{}@]+)\{[^{}]*\}", sheet)
     return [one for rule in rules for one in re.split(r",(?![^(]*\))", rule)]
 
 
 def test_a_site_has_the_table_and_each_head_as_a_file(measured: Path, expected: dict[str, Any], tmp_path: Path) -> None:
-    out = tmp_path / "site"
-    assert main(["publish", str(measured), OTHER, "--atlas", "--out", str(out)]) == 0
+    out, other = tmp_path / "site", without_atlas(tmp_path / OTHER)
+    assert main(["publish", str(measured), str(other), "--atlas", "--out", str(out)]) == 0
     listed = listed_in((out / "index.html").read_text(encoding="utf-8"))
     assert listed[OTHER]["atlas"] == ""
     table = json.loads((out / listed[PUBLISHED]["atlas"]).read_text(encoding="utf-8"))
@@ -102,12 +107,10 @@ def test_without_the_option_a_site_has_nothing_of_an_atlas(measured: Path, tmp_p
 def test_an_atlas_that_is_missing_or_of_other_weights_is_refused(
     measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = ["--atlas", "--out", str(tmp_path / "site")]
-    assert main(["publish", OTHER, *out]) == 1
-    assert f"python -m model atlas {BUNDLED / OTHER} --corpus" in capsys.readouterr().err
-    wrong = tmp_path / "wrong"
-    shutil.copytree(BUNDLED / OTHER, wrong)
-    shutil.copytree(measured / "atlas", wrong / "atlas")
-    assert main(["publish", str(wrong), *out]) == 1
+    out, other = ["--atlas", "--out", str(tmp_path / "site")], without_atlas(tmp_path / OTHER)
+    assert main(["publish", str(other), *out]) == 1
+    assert f"python -m model atlas {other} --corpus" in capsys.readouterr().err
+    shutil.copytree(measured / "atlas", other / "atlas")
+    assert main(["publish", str(other), *out]) == 1
     assert "other weights" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()

@@ -112,7 +112,7 @@ const bart = (given) => ({ root: "model.", names: NAMES.BART, task: "translation
 const t5 = {
   root: "", names: NAMES.T5, task: "translation", stacks: true, usual: { layer_norm_epsilon: 1e-6 },
   block(values, sizes) {
-    const [name, gated] = String(values.feed_forward_proj ?? "relu").split("-").reverse();
+    const [name, gated] = shown(values.feed_forward_proj ?? "relu").split("-").reverse();
     requireKnown("feed_forward_proj", gated ?? "gated", ["gated"]);
     requireKnown("feed_forward_proj", name, [...ACTIVATIONS.keys()]);
     const buckets = sizeIn(values, ["relative_attention_num_buckets"], 1 << 16, 32), half = buckets / 2;
