@@ -23,6 +23,7 @@ from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, components, in_url, maps
 from tests.viz_app.server.test_gate import until
 from viz_app.sections.atlas.heads import FILES, zipped
+from viz_app.sections.heads.head_measures import role_in_the_corpus
 from viz_app.server.atlas_jobs import OWN, latest_atlas, own_atlas
 from viz_app.server.jobs import StoppedError
 from viz_app.server.presence import Visitor
@@ -186,6 +187,12 @@ def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> 
     for page in ("inside", "masks"):
         app = press(open_app(page, checkpoint=NAME, layer="1", head="2"), "In the atlas")
         assert component_data(app, "atlas_heads")["head"] == "decoder.1.2"
+
+
+@pytest.mark.parametrize(("low", "sure"), [(0.52, True), (0.48, False), (np.nan, False)])
+def test_a_role_holds_where_the_whole_interval_is_above_one_half(low: float, sure: bool) -> None:
+    row = {"previous": 0.55, "previous_low": low, "same": 0.1, "same_low": 0.1, "next": np.nan, "end": 0.3}
+    assert role_in_the_corpus(row) == ("previous", sure)
 
 
 def test_roles_have_the_interval_of_the_corpus(open_app: OpenApp, atlas: Path) -> None:

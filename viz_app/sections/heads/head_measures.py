@@ -1,6 +1,6 @@
 """What the heads do, how much each matters, and where each points, measured on many sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ import streamlit as st
 from model.analysis.alignment import Pointer, aligned_pairs, link_all_pairs
 from model.analysis.importance import Pairs, gradient_importance, importance_of_each_head, in_batches
 from model.analysis.statistics import METRICS, mean_over_queries, metrics_of_run, rank_agreement, suggested_role
+from model.atlas.store import ENDS
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
@@ -357,9 +358,9 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
     )
     rows = []
     for row in table.to_dict("records"):
-        share, role = max((row[name] if row[name] == row[name] else 0.0, name) for name in ROLES)
-        low, high = row[f"{role}_low"], row[f"{role}_high"]
-        in_corpus = role if low > SINGLE else ""
+        role, sure = role_in_the_corpus(row)
+        share, low, high = (row[role + end] for end in ENDS)
+        in_corpus = role if sure else ""
         in_sentences = here[row["kind"]][row["layer"] - 1][row["head"] - 1]
         if not (in_corpus or in_sentences):
             continue
@@ -386,6 +387,12 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
     callback = partial(open_in_atlas, rule=f"previous > {SINGLE}")
     label = t("All heads that attend to the previous token, in the atlas")
     st.button(label, icon=":material/map:", type="tertiary", key="previous_in_the_atlas", on_click=callback)
+
+
+def role_in_the_corpus(row: Mapping[Hashable, float]) -> tuple[str, bool]:
+    """The kind of position with the largest share, and whether the lower end of its interval is above one half."""
+    role = max(ROLES, key=lambda name: row[name] if row[name] == row[name] else 0.0)
+    return role, row[f"{role}_low"] > SINGLE
 
 
 def same_or_other(in_corpus: str, in_sentences: str) -> str:
