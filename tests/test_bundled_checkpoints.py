@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import make_examples, sentence_losses
+from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
 from model.config.foreign import is_foreign
 from model.config.model import VOCAB_SIZES
@@ -14,7 +15,6 @@ from model.files import load_weights
 from model.inference.classify import classify
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
-from weights.atlases import ATLAS
 
 # The tiny models have their own tests: tests/test_tiny_checkpoints.py
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json") if not is_foreign(path.parent))
@@ -98,7 +98,7 @@ def test_snapshots_cover_the_whole_run_and_their_loss_falls() -> None:
 
 def test_all_checkpoints_together_stay_small() -> None:
     """Without the atlases, see tests/test_bundled_atlases.py."""
-    files = (path for path in BUNDLED.rglob("*") if path.is_file() and path.parent.name != ATLAS)
+    files = (path for path in BUNDLED.rglob("*") if path.is_file() and path.parent.name != ATLAS_FOLDER)
     sizes = [path.stat().st_size for path in files]
     assert max(sizes) < 25e6
     assert sum(sizes) < 150e6

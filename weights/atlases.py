@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from model.atlas.corpus import open_corpus
+from model.atlas.store import ATLAS_FOLDER
 from model.atlas.work import make_atlas
 from model.config.paths import CHECKPOINTS
 from model.config.section import ConfigError
@@ -22,9 +23,8 @@ from model.inference.opening import open_checkpoint
 from weights.stories.draw import CHOICE, draw_stories
 from weights.vary import capitalized, filled
 
-__all__ = ["ATLAS", "FORMS", "TEXTS", "corpus_of", "make_atlases"]
+__all__ = ["FORMS", "TEXTS", "corpus_of", "make_atlases"]
 
-ATLAS = "atlas"  # the folder inside that of a checkpoint
 TEXTS = 2_000  # of a checkpoint
 PHRASES = 6_000  # sentences of the phrasebook from which the texts are made
 START = re.compile(r'(^|[.!?]["“]? |: ["„])([a-zäöü])')  # of a sentence
@@ -99,9 +99,9 @@ def make_atlases(names: Sequence[str], *, seed: int, report: Callable[[str], obj
             names=", ".join(FORMS),
         )
     for name in names:
-        out = CHECKPOINTS / name / ATLAS
+        out = CHECKPOINTS / name / ATLAS_FOLDER
         with TemporaryDirectory() as place:
-            corpus, made = Path(place, f"{FORMS[name][0]}.txt"), Path(place, ATLAS)
+            corpus, made = Path(place, f"{FORMS[name][0]}.txt"), Path(place, ATLAS_FOLDER)
             corpus.write_text("".join(f"{text}\n" for text in corpus_of(name, seed=seed)), encoding="utf-8")
             make_atlas(open_checkpoint(CHECKPOINTS / name), open_corpus(corpus), made)
             shutil.rmtree(out, ignore_errors=True)

@@ -31,8 +31,20 @@ from model.atlas.texts import Side, TextTokens
 from model.config.section import ConfigError
 from model.files import LEFTOVER, CheckpointError
 
-__all__ = ["ENDS", "FACTS_FILE", "HEADS", "PLACES", "SENTENCES", "SIDES", "estimates", "require_free", "write_atlas"]
+__all__ = [
+    "ATLAS_FOLDER",
+    "ENDS",
+    "FACTS_FILE",
+    "HEADS",
+    "PLACES",
+    "SENTENCES",
+    "SIDES",
+    "estimates",
+    "require_free",
+    "write_atlas",
+]
 
+ATLAS_FOLDER = "atlas"  # inside the folder of a checkpoint
 FACTS_FILE, HEADS, PLACES, SENTENCES = "atlas.json", "heads.parquet", "places.npy", "sentences.parquet"
 LEVEL = (0.025, 0.975)
 ENDS = ("", "_low", "_high")  # of the column of a number: its mean, and the ends of its interval

@@ -30,7 +30,7 @@ LINES = [
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a checkpoint with an atlas."""
     folder = tmp_path_factory.mktemp("measured") / PUBLISHED
-    shutil.copytree(BUNDLED / PUBLISHED, folder)
+    shutil.copytree(BUNDLED / PUBLISHED, folder, ignore=shutil.ignore_patterns("atlas"))
     (corpus := folder.with_name("texts.txt")).write_text("\n".join(LINES) + "\n")
     make_atlas(open_checkpoint(folder), open_corpus(corpus), folder / "atlas")
     return folder

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.atlas.atlas import Atlas, open_atlas
+from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import Loaded
 from viz_app.components.elements.atlas import TextOf, head_data, table_data
 from viz_app.export.live_page import compact
 
-__all__ = ["ATLAS", "PublishedAtlas", "add_atlas", "atlas_of"]
-
-ATLAS = "atlas"  # the folder of the atlas in that of its checkpoint
+__all__ = ["PublishedAtlas", "add_atlas", "atlas_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +27,11 @@ def atlas_of(checkpoint: Loaded, folder: Path) -> PublishedAtlas | None:
     Raises:
         ConfigError: it is damaged, or it was measured with other weights.
     """
-    if not (folder / ATLAS).is_dir():
+    if not (folder / ATLAS_FOLDER).is_dir():
         return None
-    return PublishedAtlas(atlas=open_atlas(folder / ATLAS, checkpoint), text_of=checkpoint.tokenizers.source.decode)
+    return PublishedAtlas(
+        atlas=open_atlas(folder / ATLAS_FOLDER, checkpoint), text_of=checkpoint.tokenizers.source.decode
+    )
 
 
 def add_atlas(name: str, atlases: Mapping[str, PublishedAtlas], add: Callable[[str, str], str]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from markdown_it import MarkdownIt
 
+from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import CONFIG, CheckpointConfig, CheckpointError, checkpoint_name
 from model.config.foreign import ForeignConfig
 from model.config.model import RecurrentConfig
@@ -24,7 +25,7 @@ from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
 from viz_app.content.shared import FAMILIES, MAX_SENTENCES
 from viz_app.content.tasks import task_of
-from viz_app.export.atlas import ATLAS, PublishedAtlas, add_atlas
+from viz_app.export.atlas import PublishedAtlas, add_atlas
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     PART_STYLES,
@@ -206,7 +207,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
 
     def add_one(one: Published) -> dict[str, object]:
         folder = f"checkpoints/{one.name}"
-        atlas = add_atlas(one.name, atlases, lambda part, text: add(f"{folder}/{ATLAS}/{part}.json", text))
+        atlas = add_atlas(one.name, atlases, lambda part, text: add(f"{folder}/{ATLAS_FOLDER}/{part}.json", text))
         cards = add(f"cards/{one.name}.json", compact(one.cards()))
         return one.listed(files=add_checkpoint(one, add), card=cards, atlas=atlas)
 
@@ -287,7 +288,9 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
     def add_one(one: Published) -> dict[str, object]:
         for file in one.files:
             add_block(f"{file}-{one.name}", one.file(file))
-        atlas = add_atlas(one.name, atlases, lambda part, text: add_block(f"{ATLAS}/{part}-{one.name}", text.encode()))
+        atlas = add_atlas(
+            one.name, atlases, lambda part, text: add_block(f"{ATLAS_FOLDER}/{part}-{one.name}", text.encode())
+        )
         return one.listed(files=None, card=one.cards(), atlas=atlas)
 
     site: dict[str, object] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from model.atlas.atlas import Atlas, open_atlas
-from model.atlas.store import FACTS_FILE
+from model.atlas.store import ATLAS_FOLDER, FACTS_FILE
 from model.atlas.texts import sides_of
 from model.atlas.token_classes import CLASSES, classes_of
 from model.config.kinds import KINDS
@@ -32,8 +32,6 @@ __all__ = [
     "with_atlas",
 ]
 
-FOLDER = "atlas"  # inside the folder of a checkpoint
-
 
 @dataclass(frozen=True)
 class AtlasKey:
@@ -46,7 +44,7 @@ class AtlasKey:
 
 def atlas_of(key: CheckpointKey) -> AtlasKey | None:
     """The atlas that comes with a checkpoint; None without one."""
-    return atlas_in(Path(key.path) / FOLDER, key)
+    return atlas_in(Path(key.path) / ATLAS_FOLDER, key)
 
 
 def atlas_in(folder: Path, key: CheckpointKey) -> AtlasKey | None:
