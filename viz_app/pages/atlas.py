@@ -15,12 +15,12 @@ key, _ = checkpoint_choice.require_model(*TASKS)
 try:
     atlas = require_atlas(key)
     heads = draw_all_heads(atlas)
+    if heads:
+        draw_chosen_heads(atlas, heads)
 except ConfigError as error:
     st.error(plain(worded(error)))
     measure_another(key)
 else:
-    if heads:
-        draw_chosen_heads(atlas, heads)
     atlas_downloads(atlas, heads)
     if len(heads) > 1:
         heads_on_a_sentence(key, heads)

@@ -37,5 +37,5 @@ left, right = st.columns([1, 1.6])
 with left:
     sentiment.show_top_words(reading, weights)
 with right:
-    sentiment.draw_review_map(reading)
+    sentiment.draw_review_map(key, reading)
 sentiment.explain_attention(reading)

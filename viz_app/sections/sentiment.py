@@ -15,6 +15,7 @@ from model.inference.classify import Classification
 from model.inference.confidence import MAX_UNREAD_SHARE
 from model.inference.opening import AnyConfig
 from model.inference.run import Run
+from model.interventions import Head
 from model.text.pair import Text, texts_of
 from viz_app.content.examples import REVIEWS
 from viz_app.content.explanations import EXPLANATIONS
@@ -29,6 +30,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
+from viz_app.widgets.atlas_links import atlas_links
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import pick_head
@@ -275,7 +277,7 @@ def deletion_table(deletions: tuple[Deletion, ...], reading: Classification) -> 
     ).sort_values(change, ignore_index=True)
 
 
-def draw_review_map(reading: Classification) -> None:
+def draw_review_map(key: CheckpointKey, reading: Classification) -> None:
     """Ask for a head of the encoder, and draw its map."""
     section(t("Encoder self-attention"), t("How much each word (row) attends to each word (column)."))
     layers, heads = reading.encoder.shape[:2]
@@ -302,3 +304,4 @@ def draw_review_map(reading: Classification) -> None:
             head=head + 1,
         ),
     )
+    atlas_links(key, Head("encoder", layer, head))

@@ -21,26 +21,26 @@ from viz_app.server.server_state import MEGABYTE
 from viz_app.server.temporary import DiskSpace, new_folder
 from viz_app.server.training_jobs import TICK, last_line, process, progress_in
 
-__all__ = ["OwnAtlas", "latest_atlas", "own_atlas"]
+__all__ = ["OwnAtlas", "begun_atlas", "latest_atlas", "own_atlas"]
 
 MOST = 2  # atlases of a visitor; the oldest is removed first
-MOST_BYTES = 128 * MEGABYTE  # of one atlas with its texts and what it keeps while it is measured
+MOST_BYTES = 128 * MEGABYTE  # while an atlas is measured; then what it takes
 DISK = DiskSpace(min(2 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 8))
 
 
 class OwnAtlas:
-    """The atlas of one checkpoint over the texts of one visitor. Its folder is removed with the object."""
+    """The atlas of one checkpoint over the texts of one visitor. Its folder is removed with the object.
+
+    Only an atlas that is being measured reserves much of the disk, so visitors who wait in the queue need no space.
+    """
 
     def __init__(self, checkpoint: Path, lines: str) -> None:
         """Make the folder with the texts.
 
         Raises:
-            CheckpointError: other visitors use all the disk space.
             CorpusError: the disk is full.
         """
-        self.checkpoint = checkpoint
-        DISK.reserve(MOST_BYTES)
-        weakref.finalize(self, DISK.release, MOST_BYTES)
+        self.checkpoint, self.size = checkpoint, 0
         try:
             self.data = new_folder()
             weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
@@ -61,8 +61,19 @@ class OwnAtlas:
         """The work of the job: measure what is missing.
 
         Raises:
-            CheckpointError: the process failed; the message is its last line.
+            CheckpointError: other visitors use all the disk space, or the process failed; the message is its last line.
         """
+        DISK.reserve(MOST_BYTES)
+        try:
+            self.run(report)
+        finally:
+            grown = sum(path.stat().st_size for path in self.data.rglob("*") if path.is_file()) - self.size
+            self.size += grown
+            DISK.release(MOST_BYTES - grown)
+            weakref.finalize(self, DISK.release, grown)
+        return True
+
+    def run(self, report: Report) -> None:
         log = self.data / "log.txt"
         command = ["atlas", str(self.checkpoint), "--corpus", str(self.data / "texts.txt"), "--device", "cpu"]
         with process([*command, "--out", str(self.folder)], log) as running:
@@ -71,7 +82,6 @@ class OwnAtlas:
                 time.sleep(TICK)
         if not self.folder.is_dir():
             raise CheckpointError("The atlas could not be measured: {problem}", problem=last_line(log))
-        return True
 
 
 # Visitor → checkpoint and texts → the atlas; the latest one is last.
@@ -79,11 +89,16 @@ OWN: WeakKeyDictionary[Visitor, OrderedDict[tuple[str, str, str], OwnAtlas]] = W
 LOCK = threading.Lock()
 
 
+def begun_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> OwnAtlas | None:
+    """The atlas of a visitor over these texts, if the visitor has begun to measure it."""
+    with LOCK:
+        return OWN.get(visitor, OrderedDict()).get((str(checkpoint), version, lines))
+
+
 def own_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> OwnAtlas:
-    """The atlas of a visitor over these texts, with what is measured already.
+    """The atlas of a visitor over these texts, with what is measured already; a new one where there is none.
 
     Raises:
-        CheckpointError: other visitors use all the disk space.
         CorpusError: the disk is full.
     """
     name = str(checkpoint), version, lines

@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from model.interventions import Head
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, components, in_url, maps
 from tests.viz_app.server.test_gate import until
-from viz_app.sections.atlas.heads import FILES
+from viz_app.sections.atlas.heads import FILES, zipped
+from viz_app.sections.heads.head_measures import role_in_the_corpus
 from viz_app.server.atlas_jobs import OWN, latest_atlas, own_atlas
 from viz_app.server.jobs import StoppedError
 from viz_app.server.presence import Visitor
@@ -92,6 +94,36 @@ def test_a_wrong_head_and_a_damaged_atlas_get_a_sentence(open_app: OpenApp, atla
     assert "damaged" in error.value
 
 
+def test_a_damaged_atlas_does_not_hide_what_needs_none_of_it(open_app: OpenApp, atlas: Path) -> None:
+    damaged = atlas.parent.with_name("another") / "atlas"
+    shutil.copytree(atlas.parent, damaged.parent)
+    (damaged / "places.npy").write_bytes(b"x")
+    app = open_app("atlas", checkpoint=NAME, atlas_head="decoder.2.3")
+    assert component_data(app, "atlas_head")["heads"]
+    assert any("Similar heads in another are missing" in caption.value for caption in app.caption)
+    app = open_app("heads", checkpoint="another", heads_tab="roles")
+    assert any("damaged" in caption.value for caption in app.caption)
+    assert "suggested role" in app.dataframe[0].value
+
+
+def test_the_whole_atlas_is_a_file_that_opens(atlas: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(io.BytesIO(zipped(atlas))).extractall(tmp_path / "unpacked")
+    back, opened = open_atlas(tmp_path / "unpacked" / "atlas", open_checkpoint(atlas.parent)), open_atlas(atlas)
+    pd.testing.assert_frame_equal(back.table().to_pandas(), opened.table().to_pandas())
+    assert back.places(back.heads[0]) == opened.places(opened.heads[0])
+
+
+def test_texts_that_are_not_measured_take_no_place(open_app: OpenApp, folder: Path) -> None:
+    app = open_app("atlas", checkpoint=NAME, sentences_from="pasted", pasted="\n".join(LINES))
+    app = press(app, "Measure the heads")
+    app.session_state["measure_other"] = True
+    for i in range(3):
+        app.session_state["pasted"] = f"Another text {i}."
+        app.run()
+    assert component_data(app, "atlas_heads")["texts"] == len(LINES)
+    assert len(OWN[app.session_state["visitor"]]) == 1
+
+
 def test_a_visitor_measures_an_atlas_that_nobody_else_sees(open_app: OpenApp, folder: Path) -> None:
     app = open_app("atlas", checkpoint=NAME, sentences_from="pasted", pasted="\n".join(LINES))
     assert not components(app, "atlas_heads")
@@ -152,17 +184,24 @@ def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> 
     app = press(app, label)
     assert component_data(app, "atlas_heads")["head"] == "decoder.2.3"
     assert component_data(app, "atlas_head")["like"] == "first>first@-1"
-    app = press(open_app("inside", checkpoint=NAME, layer="1", head="2"), "In the atlas")
-    assert component_data(app, "atlas_heads")["head"] == "decoder.1.2"
+    for page in ("inside", "masks"):
+        app = press(open_app(page, checkpoint=NAME, layer="1", head="2"), "In the atlas")
+        assert component_data(app, "atlas_heads")["head"] == "decoder.1.2"
+
+
+@pytest.mark.parametrize(("low", "sure"), [(0.52, True), (0.48, False), (np.nan, False)])
+def test_a_role_holds_where_the_whole_interval_is_above_one_half(low: float, sure: bool) -> None:
+    row = {"previous": 0.55, "previous_low": low, "same": 0.1, "same_low": 0.1, "next": np.nan, "end": 0.3}
+    assert role_in_the_corpus(row) == ("previous", sure)
 
 
 def test_roles_have_the_interval_of_the_corpus(open_app: OpenApp, atlas: Path) -> None:
     app = open_app("heads", checkpoint=NAME, heads_tab="roles")
     shown = app.dataframe[0].value
     numbers = atlases.numbers_of(atlases.atlas_of(list_one(atlas.parent).key))  # type: ignore[arg-type]
-    best = numbers[["previous", "same", "next", "end"]].fillna(0).max(axis=1)
+    surely = numbers[["previous_low", "same_low", "next_low", "end_low"]].max(axis=1) > 0.5
     in_corpus = shown[shown["role"] != "no single role"]
-    assert len(in_corpus) == (best > 0.5).sum() > 0
+    assert len(in_corpus) == surely.sum() > 0
     first = in_corpus.iloc[0]
     row = numbers[(numbers["layer"] == first["layer"]) & (numbers["head"] == first["head"])].iloc[0]
     name = {"previous token": "previous", "same token": "same", "special token": "end"}[first["role"]]

@@ -1,18 +1,23 @@
 """The heads of an atlas: all of them, one or two of them, and their files."""
 
+import io
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.section import ConfigError
 from model.interventions import Head
 from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
-from viz_app.content.numbers import decimal
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
-from viz_app.content.translation import t
+from viz_app.content.translation import t, worded
 from viz_app.server.server_state import GATE
 from viz_app.services import atlases
 from viz_app.services.atlases import AtlasKey
@@ -66,7 +71,7 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     others = atlases.with_atlas(listed_checkpoints(), atlas.checkpoint)
     beside = chosen("atlas_beside")
     beside = beside if beside in others else next(iter(others), "")
-    other = atlases.atlas_of(others[beside]) if beside else None
+    other = usable(atlases.atlas_of(others[beside])) if beside else None
     atlas_head(
         table_of(atlas),
         [head_of(atlas, head, other) for head in heads],
@@ -78,6 +83,20 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
         on_change=take,
         on_text=partial(open_sentence, task_of(config_of(atlas.checkpoint))),
     )
+
+
+def usable(other: AtlasKey | None) -> AtlasKey | None:
+    """The atlas of another checkpoint; a sentence and None where it cannot be opened."""
+    if other is None:
+        return None
+    try:
+        atlases.opened(other)
+    except (CheckpointError, ConfigError) as error:
+        st.caption(
+            plain(sentences([t("Similar heads in {name} are missing.", name=other.checkpoint.name), worded(error)]))
+        )
+        return None
+    return other
 
 
 def open_sentence(task: str, text: str, head: Head) -> None:
@@ -122,6 +141,24 @@ def atlas_downloads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
                 key=f"{file}_{ending}",
                 width="stretch",
             )
+        st.download_button(
+            t("The whole atlas, ZIP"),
+            partial(zipped, Path(atlas.folder)),
+            f"{name}.zip",
+            icon=":material/download:",
+            on_click="ignore",
+            key="whole_atlas",
+            width="stretch",
+        )
+
+
+def zipped(folder: Path) -> bytes:
+    """A folder as an archive. Unpacked, `open_atlas` opens it."""
+    content = io.BytesIO()
+    with GATE.inside(), zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, f"atlas/{path.name}")
+    return content.getvalue()
 
 
 def made(table: Callable[[], pd.DataFrame], write: Callable[[pd.DataFrame], bytes]) -> bytes:

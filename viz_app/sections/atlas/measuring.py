@@ -9,7 +9,7 @@ from model.corpora.corpora import CorpusError
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.head_measures import sentence_set
-from viz_app.server.atlas_jobs import own_atlas
+from viz_app.server.atlas_jobs import OwnAtlas, begun_atlas, own_atlas
 from viz_app.server.presence import visitor
 from viz_app.services.atlases import AtlasKey, shown_atlas
 from viz_app.services.listing import CheckpointKey
@@ -55,19 +55,24 @@ def measure_another(key: CheckpointKey) -> None:
 def measure(key: CheckpointKey) -> None:
     pairs = sentence_set(config_of(key), most_lines=MOST_LINES)
     lines = "".join(f"{text}\t{second}\n" if second else f"{text}\n" for text, second in pairs)
-    try:
-        own = own_atlas(visitor(), Path(key.path), key.version, lines)
-    except (CheckpointError, CorpusError) as error:
-        end_page(plain(worded(error)))
-    subject = ("atlas", str(own.data))
-    label = t("Continue measuring") if own.begun else t("Measure the heads")
-    if own.folder.is_dir():
+    me, place = visitor(), (Path(key.path), key.version, lines)
+    own = begun_atlas(me, *place)
+    if own and own.folder.is_dir():
         st.caption(t("This is the atlas of these sentences."))
-    elif requested(subject) or st.button(label, icon=":material/play_arrow:", key="measure_atlas"):
+        return
+    label = t("Continue measuring") if own and own.begun else t("Measure the heads")
+    running = own is not None and requested(subject_of(own))
+    if running or st.button(label, icon=":material/play_arrow:", key="measure_atlas"):
         try:
-            done = wait_for(subject, own.measure, lane="atlas", step=N_("Sentence {done} of {total}."))
-        except CheckpointError as error:
+            own = own_atlas(me, *place)
+            done = wait_for(subject_of(own), own.measure, lane="atlas", step=N_("Sentence {done} of {total}."))
+        except (CheckpointError, CorpusError) as error:
             st.error(plain(worded(error)))
         else:
             if done:
                 st.rerun()
+
+
+def subject_of(own: OwnAtlas) -> tuple[str, str]:
+    """What the job of an atlas is about."""
+    return "atlas", str(own.data)

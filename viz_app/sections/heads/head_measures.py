@@ -1,7 +1,6 @@
 """What the heads do, how much each matters, and where each points, measured on many sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ import streamlit as st
 from model.analysis.alignment import Pointer, aligned_pairs, link_all_pairs
 from model.analysis.importance import Pairs, gradient_importance, importance_of_each_head, in_batches
 from model.analysis.statistics import METRICS, mean_over_queries, metrics_of_run, rank_agreement, suggested_role
+from model.atlas.store import ENDS
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
@@ -160,10 +160,10 @@ def head_roles(key: CheckpointKey) -> None:
             )
         )
     metric_of_every_head(grids, roles, count=len(texts))
-    if (measured := numbers_in_atlas(key)) is None:
+    if (table := table_of_the_atlas(key)) is None:
         table_of_roles(grids, roles)
     else:
-        roles_in_the_corpus(measured, roles)
+        roles_in_the_corpus(table, roles)
 
 
 def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
@@ -338,25 +338,29 @@ def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterato
         bar.empty()
 
 
-def numbers_in_atlas(key: CheckpointKey) -> pd.DataFrame | None:
-    """The numbers of all heads in the atlas of the checkpoint; None where it has none of its weights."""
-    atlas = shown_atlas(key)
-    with suppress(ConfigError):
-        return numbers_of(atlas) if atlas else None
-    return None
+def table_of_the_atlas(key: CheckpointKey) -> pd.DataFrame | None:
+    """The numbers of all heads in the atlas; None without one, and with a sentence where it cannot be opened."""
+    try:
+        return None if (atlas := shown_atlas(key)) is None else numbers_of(atlas)
+    except ConfigError as error:
+        st.caption(plain(worded(error)))
+        return None
 
 
 def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
     """The roles of heads in the atlas, with their intervals, and where a head does otherwise in these sentences."""
     section(
         t("Roles in the atlas"),
-        t("More than half of the weight is on one kind of position (after Voita et al. 2019), with 95 % intervals."),
+        t(
+            "More than half of the weight is on one kind of position (after Voita et al. 2019), also at the lower end "
+            "of the 95 % interval."
+        ),
     )
     rows = []
     for row in table.to_dict("records"):
-        share, role = max((row[name] if row[name] == row[name] else 0.0, name) for name in ROLES)
-        low, high = row[f"{role}_low"], row[f"{role}_high"]
-        in_corpus = role if share > SINGLE else ""
+        role, sure = role_in_the_corpus(row)
+        share, low, high = (row[role + end] for end in ENDS)
+        in_corpus = role if sure else ""
         in_sentences = here[row["kind"]][row["layer"] - 1][row["head"] - 1]
         if not (in_corpus or in_sentences):
             continue
@@ -367,8 +371,8 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
                 t("head"): row["head"],
                 t("role"): t(ROLES[in_corpus]) if in_corpus else t("no single role"),
                 t("share"): f"{share:.2f}",
-                t("95 % interval"): f"{low:.2f} – {high:.2f}",
-                t("in these sentences"): same_or_other(in_corpus, in_sentences, sure=not in_corpus or low > SINGLE),
+                t("95 % interval"): f"{low:.2f} – {high:.2f}" if low == low else "–",
+                t("in these sentences"): same_or_other(in_corpus, in_sentences),
             }
         )
     if not rows:
@@ -385,13 +389,19 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
     st.button(label, icon=":material/map:", type="tertiary", key="previous_in_the_atlas", on_click=callback)
 
 
-def same_or_other(in_corpus: str, in_sentences: str, *, sure: bool) -> str:
+def role_in_the_corpus(row: Mapping[Hashable, float]) -> tuple[str, bool]:
+    """The kind of position with the largest share, and whether the lower end of its interval is above one half."""
+    role = max(ROLES, key=lambda name: row[name] if row[name] == row[name] else 0.0)
+    return role, row[f"{role}_low"] > SINGLE
+
+
+def same_or_other(in_corpus: str, in_sentences: str) -> str:
     """Whether a head does the same in the sentences of the page, as a sentence."""
     if in_corpus == in_sentences:
-        return t("The same.") if sure else t("The same. In the atlas the interval contains 0.5.")
+        return t("The same.")
     if not in_sentences:
         return t("Here it has no single role.")
-    return t("Here it looks like: {role}. In the corpus it is not.", role=t(ROLES[in_sentences]))
+    return t("Here it looks like: {role}. The corpus does not confirm it.", role=t(ROLES[in_sentences]))
 
 
 def word_alignment(key: CheckpointKey) -> None:

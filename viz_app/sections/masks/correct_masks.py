@@ -14,6 +14,7 @@ from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.passes import Side
+from model.interventions import Head
 from viz_app.content.examples import batch_examples
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
@@ -29,6 +30,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
+from viz_app.widgets.atlas_links import atlas_links
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
@@ -201,6 +203,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
         sentence.allowed[kind][layer],
         t("layer {layer}, head {head}", layer=layer + 1, head=head + 1),
     )
+    atlas_links(sentence.key, Head(kind, layer, head))
     explain("masks")
 
 
