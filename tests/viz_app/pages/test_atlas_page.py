@@ -98,7 +98,7 @@ def test_a_damaged_atlas_does_not_hide_what_needs_none_of_it(open_app: OpenApp, 
     damaged = atlas.parent.with_name("another") / "atlas"
     shutil.copytree(atlas.parent, damaged.parent)
     (damaged / "places.npy").write_bytes(b"x")
-    app = open_app("atlas", checkpoint=NAME, atlas_head="decoder.2.3")
+    app = open_app("atlas", checkpoint=NAME, atlas_head="decoder.2.3", atlas_beside="another")
     assert component_data(app, "atlas_head")["heads"]
     assert any("Similar heads in another are missing" in caption.value for caption in app.caption)
     app = open_app("heads", checkpoint="another", heads_tab="roles")
