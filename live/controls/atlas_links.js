@@ -1,5 +1,5 @@
 // Links from a head and from a cell of its map to the atlas, where the checkpoint has one.
-import { tokenClasses } from "../engine/text/token_classes.js";
+import { tokenClasses } from "../engine/atlas/token_classes.js";
 import { KINDS } from "../engine/trace.js";
 import { draw, el, find } from "../ui/dom.js";
 import { isolated, say } from "../ui/words.js";

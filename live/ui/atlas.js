@@ -3,15 +3,16 @@ import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { readRule, RuleError } from "./atlas_rule.js";
 import { draw, el, find, singleTabStop } from "./dom.js";
 import { availableWidth, component } from "./mounting.js";
-import { colourAt } from "./numbers.js";
+import { colourAt, LINES } from "./numbers.js";
 import { capitalized, headName, say } from "./words.js";
 
 const EDGES = { left: 62, right: 16, top: 12, bottom: 50 }, HEIGHTS = [260, 380], DOT = 6; // pixels
 const ROWS = 40; // of the table, until the visitor wants more
 const USUAL = ["previous", "sinks", "importance"]; // columns besides those of the scatter
 const EXAMPLES = ["previous > 0.5", "sinks > 0.5 and kind = cross", "word > 0.3", "induction_low > 0.2"];
-/** Light and dark ends of the colour of a kind (Okabe and Ito 2008): later layers are darker. */
-const OF_KIND = { cross: ["#b8dcf2", "#0072b2"], encoder: ["#f9e0b0", "#c47f00"], decoder: ["#a9e0cd", "#007a5a"] };
+/** The colour of the last layer of a kind; earlier layers are paler. */
+const OF_KIND = { cross: LINES[0][0], encoder: LINES[1][0], decoder: LINES[2][0] };
+const PALEST = 0.35; // the share of the colour in the first layer
 
 /** The outline of a head: a circle, a square or a triangle. @type {Record<string, (x: number, y: number) => string>} */
 const OUTLINES = {
@@ -134,7 +135,7 @@ export const atlasHeads = component((root) => {
     const [value, low, high] = ["", "_low", "_high"].map((end) => shownNumber(table.value(head.at, name + end)));
     const { title } = numberNames(name);
     return low === "–" ? say("{title} {value}", { title, value })
-      : say("{title} {value}, 95 % interval {low} to {high}", { title, value, low, high });
+      : say("{title} {value}, 95\u00a0% interval {low} to {high}", { title, value, low, high });
   }
 
   function scatter(inside) {
@@ -207,14 +208,14 @@ export const atlasHeads = component((root) => {
 
   function colourOf({ kind, layer }) {
     const { layers } = data.kinds.find((one) => one.kind === kind);
-    return colourAt(OF_KIND[kind], (layer + 1) / layers);
+    return colourAt(["#ffffff", OF_KIND[kind]], PALEST + ((1 - PALEST) * (layer + 1)) / layers);
   }
 
   function legend() {
     return el("div", { class: "legend" }, [
       ...table.kinds.map((kind) => el("span", {}, [
         el("svg", { width: 16, height: 16, "aria-hidden": "true" }, [
-          el("path", { d: OUTLINES[kind](8, 8), fill: OF_KIND[kind][1], class: "dot" }),
+          el("path", { d: OUTLINES[kind](8, 8), fill: OF_KIND[kind], class: "dot" }),
         ]), el("span", {}, KIND_TITLES[kind]()),
       ])),
       el("span", { class: "quiet" }, say("Later layers are darker. Pale outlines are heads outside the rule.")),

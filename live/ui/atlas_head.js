@@ -125,7 +125,7 @@ export const atlasHead = component((root) => {
     const exact = chosenPlaces(head, classes, { like: data.like, group });
     const found = exact.length ? exact : chosenPlaces(head, classes, { like, group });
     const counts = (one) => head.places.filter((place) => place.group === one).length;
-    const name = (one) => (one === STRONGEST ? say("strongest rows") : `${10 * one}–${10 * one + 10} %`);
+    const name = (one) => (one === STRONGEST ? say("strongest rows") : `${10 * one}–${10 * one + 10}\u00a0%`);
     const groups = [STRONGEST, ...Array.from({ length: STRONGEST }, (_, i) => STRONGEST - 1 - i)];
     return [
       title(say("Its sentences"), data.like
@@ -157,7 +157,7 @@ export const atlasHead = component((root) => {
       el("span", { style: `left:${100 * low}%;width:max(3px, ${100 * (high - low)}%)` }),
     ]);
     return [
-      title(say("Its numbers"), say("Means over all rows, with 95 % intervals. The line goes from 0 to 1.")),
+      title(say("Its numbers"), say("Means over all rows, with 95\u00a0% intervals. The line goes from 0 to 1.")),
       el("dl", { class: "numbers-of-head" }, known.flatMap((name) => {
         const [value, low, high] = ["", "_low", "_high"].map((end) => table.value(at, name + end));
         const { title: label, meaning } = numberNames(name), ends = Number.isFinite(low) ? [low, high] : [value, value];
@@ -212,7 +212,7 @@ export const atlasHead = component((root) => {
         classes.map((name, row) => [classTitle(name), ...classes.map((_, key) => {
           const [value, low, high] = at(row, key);
           return cell(value, 1, Number.isFinite(low)
-            ? say("95 % interval {low} to {high}", { low: percent(low), high: percent(high) }) : "");
+            ? say("95\u00a0% interval {low} to {high}", { low: percent(low), high: percent(high) }) : "");
         })])),
     ])];
   }

@@ -78,7 +78,7 @@ export function placeElement(place, text, { classes, sinks, open }) {
     place.forced ? say("The model was forced to write this token.") : "",
     place.special ? say("A special token.") : "",
     sinks && isCross ? say("{share} of the weight was on sinks.", { share: percent(shown.taken) }) : "",
-    shown.keys.length ? "" : say("No key has 0.5 % of the weight."),
+    shown.keys.length ? "" : say("No key has 0.5\u00a0% of the weight."),
   ].filter(Boolean);
   const line = (side, options) => el("p", { class: "words", dir: directionOf(side.tokens) }, drawnTokens(
     side.tokens.length, options.matters

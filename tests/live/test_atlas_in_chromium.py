@@ -16,6 +16,7 @@ from model.atlas.atlas import Atlas, open_atlas
 from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from tests.browser.accessibility import AXE
+from tests.conftest import BUNDLED
 from tests.live.conftest import LINES, MARKUP, PUBLISHED, Open
 from tests.live.hosts import address_of, serve
 from tests.live.test_page_in_chromium import AXE_RUN, PHONE, go, ready
@@ -38,7 +39,8 @@ def atlas(measured: Path) -> Atlas:
 @pytest.fixture(scope="module")
 def site(measured: Path, folder: Path) -> str:
     """The path on the host of a site with two checkpoints, where only the first has an atlas; and a single file."""
-    assert main(["publish", str(measured), "gru-de-en", "--atlas", "--out", str(folder / "with")]) == 0
+    other = shutil.copytree(BUNDLED / "gru-de-en", folder / "gru-de-en", ignore=shutil.ignore_patterns("atlas"))
+    assert main(["publish", str(measured), str(other), "--atlas", "--out", str(folder / "with")]) == 0
     assert main(["publish", str(measured), "--atlas", "--out", str(folder / "atlas.html")]) == 0
     return "/with/"
 

@@ -14,7 +14,7 @@ FILES = sorted(ENGINE.rglob("*.js"))
 IMPORT = re.compile(r'^import .*? from "(.+?)";$', re.M)
 MOST_BYTES = 100_000  # of all files as one minified script
 # Folders from the lower to the upper ones. A file imports only from its own folder and from those before it.
-FOLDERS = ("config", "network", "text", "tokenizers", "foreign", "decoding", "inference", "analysis")
+FOLDERS = ("config", "network", "text", "tokenizers", "foreign", "decoding", "inference", "analysis", "atlas")
 # Like `model/`, the engine has files at its root that every folder reads, and files that read every folder.
 LOWEST = ("errors", "json", "tensor", "kernel", "matrix", "remote", "safetensors", "trace", "changes", "interventions")
 HIGHEST = ("checkpoint", "opening", "engine", "worker")

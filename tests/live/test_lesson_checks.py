@@ -173,7 +173,9 @@ def run_checks(all_cases: list[Case]) -> list[Any]:
     """The verdicts of the page, see `run_lesson_checks.mjs`."""
     script = SCRIPT.with_name("run_lesson_checks.mjs")
     found_ones = [published(BUNDLED / name) for name in CHECKPOINTS]
-    listed = [one.listed(files={file: str(one.folder / file) for file in one.files}, card="") for one in found_ones]
+    listed = [
+        one.listed(files={file: str(one.folder / file) for file in one.files}, card="", atlas="") for one in found_ones
+    ]
     given = json.dumps({"checkpoints": listed, "cases": [case.for_page() for case in all_cases]})
     command = [program("node"), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(script)]
     found = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)

@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.javascript.check import program
 
 SCRIPT = """
-import { tokenClasses } from "./live/engine/text/token_classes.js";
+import { tokenClasses } from "./live/engine/atlas/token_classes.js";
 import { readFileSync } from "node:fs";
 const [tokens, words] = JSON.parse(readFileSync(0, "utf8"));
 console.log(JSON.stringify(tokenClasses(tokens.map((text, i) => ({ text, word: words[i] })))));

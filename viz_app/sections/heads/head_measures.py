@@ -353,7 +353,7 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
         t("Roles in the atlas"),
         t(
             "More than half of the weight is on one kind of position (after Voita et al. 2019), also at the lower end "
-            "of the 95 % interval."
+            "of the 95\u00a0% interval."
         ),
     )
     rows = []
@@ -371,7 +371,7 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
                 t("head"): row["head"],
                 t("role"): t(ROLES[in_corpus]) if in_corpus else t("no single role"),
                 t("share"): f"{share:.2f}",
-                t("95 % interval"): f"{low:.2f} – {high:.2f}" if low == low else "–",
+                t("95\u00a0% interval"): f"{low:.2f} – {high:.2f}" if low == low else "–",
                 t("in these sentences"): same_or_other(in_corpus, in_sentences),
             }
         )

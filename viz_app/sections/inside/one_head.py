@@ -38,7 +38,6 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     """Ask for a head and a query, and draw every step of its computation."""
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(models.config_of(key)))
-    atlas_links(key, Head(kind, layer, head))
     anatomy = analysis_of(anatomy_in, key, run, kind, layer)
     query_tokens, key_tokens = models.result_of(key, run).tokens_of(kind)
     query = choose(
@@ -71,6 +70,7 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     draw_head_output(chosen)
     draw_layer_output(chosen)
     compare_with_model(chosen.derivation, anatomy, what_if=not scale or temperature != 1.0)
+    atlas_links(key, Head(kind, layer, head))
 
 
 def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:

@@ -1,5 +1,5 @@
 // The classes of tokens, as in model/atlas/token_classes.py.
-import { shownBytes } from "./shown_bytes.js";
+import { shownBytes } from "../text/shown_bytes.js";
 
 const BYTES = /^(⟨[\dA-F]{2}( [\dA-F]{2})*⟩)+$/; // as `shownBytes` writes bytes that are no whole character
 const SPACE = String.raw`[\p{Z}\t-\r\x1c-\x1f\x85]`; // what Python removes from the ends of a text
