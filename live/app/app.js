@@ -258,7 +258,9 @@ export class App {
       }
       await this.open();
       this.drawFrame();
-      late = window.setTimeout(() => { if (run === this.run) this.drawStep({}); }, MOST_PATIENCE);
+      late = window.setTimeout(() => {
+        if (run === this.run && this.session.engine.isBusy) this.drawStep({});
+      }, MOST_PATIENCE);
       await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
       this.finish();
       await this.ifCurrent(this.course?.judge());

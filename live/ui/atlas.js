@@ -61,8 +61,8 @@ export const atlasHeads = component((root) => {
 
   function update(next, setTriggerValue) {
     report = setTriggerValue;
+    const isNew = next.rule !== data?.rule || next.values !== data?.values;
     if (next.values !== data?.values) table = readTable(next);
-    const isNew = next.rule !== data?.rule;
     data = next;
     if (isNew) use(next.rule);
     redraw();
@@ -86,7 +86,10 @@ export const atlasHeads = component((root) => {
 
   function type(text, isDone) {
     use(text);
-    if (isDone && !problem && text !== data.rule) report("change", { atlas_rule: text });
+    if (isDone && !problem && text !== data.rule) {
+      data.rule = text;
+      report("change", { atlas_rule: text });
+    }
     redraw();
   }
 
@@ -100,6 +103,9 @@ export const atlasHeads = component((root) => {
   function redraw() {
     const chosen = chosenRows(table, fulfils, order.by ? order : { by: axes()[1], down: true });
     draw(root, [el("div", { class: "atlas" }, [
+      el("p", { class: "quiet about" }, say("Measured in {n} texts. Choose a head to see its sentences.", {
+        n: data.texts.toLocaleString(document.documentElement.lang),
+      })),
       el("div", { class: "bar" }, [
         axisList("atlas_y", say("Up"), axes()[1]), axisList("atlas_x", say("Across"), axes()[0]),
       ]),

@@ -76,8 +76,8 @@ export const atlasHead = component((root) => {
       title: say(
         "Leave out special tokens, punctuation and the first token. The other weights are divided by their sum."
       ),
-      onclick: () => choose({ atlas_sinks: data.sinks ? "" : "out" }),
-    }, `${data.sinks ? "✓ " : ""}${say("Take out sinks")}`);
+      onclick: () => choose({ atlas_sinks: data.sinks === "out" ? "" : "out" }),
+    }, `${data.sinks === "out" ? "✓ " : ""}${say("Take out sinks")}`);
   }
 
   /** The list of heads that can stand beside the first one. */
@@ -222,11 +222,12 @@ export const atlasHead = component((root) => {
       if (checkpoint) return say("In {checkpoint}, by what it attends to", { checkpoint });
       return by === "writes" ? say("By what it writes") : say("By what it attends to");
     };
-    const isShown = ({ checkpoint }) => !checkpoint || !data.beside || checkpoint === data.beside;
+    const beside = data.others.includes(data.beside) ? data.beside : data.others[0];
+    const isShown = ({ checkpoint }) => !checkpoint || checkpoint === beside;
     return [
       title(say("Heads like this"), say("The number is the cosine of both profiles, at most 1.")),
       ...(data.others.length ? [el("label", {}, [el("span", {}, say("In another checkpoint")), el("select", {
-        value: data.beside || data.others[0], onchange: ({ target }) => choose({ atlas_beside: target.value }),
+        value: beside, onchange: ({ target }) => choose({ atlas_beside: target.value }),
       }, data.others.map((name) => el("option", { value: name }, name)))])] : []),
       ...head.like.filter(isShown).map((one) => el("div", {}, [
         el("span", { class: "quiet" }, named(one)),

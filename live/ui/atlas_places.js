@@ -11,16 +11,16 @@ const CLOSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u; // word
 const sidesOf = ({ rows, keys }) => ({ rows: rows ?? keys, keys });
 
 /**
- * The keys of a place without sinks: special tokens, punctuation and the first token. Their weights are shares of what
- * is left.
+ * The kept keys of a place without sinks: special tokens, punctuation and the first token. Their weights are divided by
+ * what the kept sinks leave of the row.
  * @param {any} place @param {any} text @param {string[]} classes
  * @returns {{ keys: number[], weights: number[], taken: number }} `taken`: the weight of the sinks among the kept keys.
  */
 export function withoutSinks({ keys, weights }, text, classes) {
   const isSink = (key) => key === 0 || ["special", "punctuation"].includes(classes[text.keys.classes[key]]);
-  const sum = (wanted) => keys.reduce((all, key, i) => all + (isSink(key) === wanted ? weights[i] : 0), 0);
-  const left = sum(false), kept = keys.map((key, i) => ({ key, weight: weights[i] })).filter(({ key }) => !isSink(key));
-  return { keys: kept.map(({ key }) => key), weights: kept.map(({ weight }) => weight / left), taken: sum(true) };
+  const taken = keys.reduce((all, key, i) => all + (isSink(key) ? weights[i] : 0), 0);
+  const kept = keys.map((key, i) => ({ key, weight: weights[i] })).filter(({ key }) => !isSink(key));
+  return { keys: kept.map(({ key }) => key), weights: kept.map(({ weight }) => weight / (1 - taken)), taken };
 }
 
 /**
@@ -77,8 +77,9 @@ export function placeElement(place, text, { classes, sinks, open }) {
   const marks = [
     place.forced ? say("The model was forced to write this token.") : "",
     place.special ? say("A special token.") : "",
-    sinks && isCross ? say("{share} of the weight was on sinks.", { share: percent(shown.taken) }) : "",
-    shown.keys.length ? "" : say("No key has 0.5\u00a0% of the weight."),
+    sinks && isCross ? say("At least {share} of the weight was on sinks.", { share: percent(shown.taken) }) : "",
+    place.keys.length ? "" : say("No key has 0.5\u00a0% of the weight."),
+    place.keys.length && !shown.keys.length ? say("All kept keys are sinks.") : "",
   ].filter(Boolean);
   const line = (side, options) => el("p", { class: "words", dir: directionOf(side.tokens) }, drawnTokens(
     side.tokens.length, options.matters

@@ -3,7 +3,7 @@
 import { say } from "./words.js";
 
 const LONGEST_RULE = 200; // characters
-const PART_OF_RULE = /\s*(?:(\d+(?:\.\d+)?|\.\d+)|([A-Za-z_]\w*)|(>=|<=|!=|==|[><=≥≤≠()]))/y;
+const PART_OF_RULE = /\s*(?:(-?(?:\d+(?:\.\d+)?|\.\d+)(?:e-?\d+)?)|([A-Za-z_]\w*)|(>=|<=|!=|==|[><=≥≤≠()]))/y;
 /** @type {Record<string, (a: any, b: any) => boolean>} */
 const COMPARED = {
   ">": (a, b) => a > b, "<": (a, b) => a < b, ">=": (a, b) => a >= b, "<=": (a, b) => a <= b,
@@ -79,7 +79,7 @@ export function readRule(text, { numbers, kinds }) {
     at++;
     return (read) => {
       const found = read(name);
-      return Number.isNaN(found) ? undefined : COMPARED[sign](found, value);
+      return found === undefined || Number.isNaN(found) ? undefined : COMPARED[sign](found, value);
     };
   }
 

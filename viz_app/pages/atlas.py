@@ -22,6 +22,6 @@ except ConfigError as error:
     measure_another(key)
 else:
     atlas_downloads(atlas, heads)
+    measure_another(key)
     if len(heads) > 1:
         heads_on_a_sentence(key, heads)
-    measure_another(key)

@@ -4,6 +4,7 @@ It is the same program as on the command line. It keeps finished blocks, so that
 The texts and the atlas belong to the visitor alone, and they are removed when the visitor has left.
 """
 
+import os
 import shutil
 import tempfile
 import threading
@@ -21,7 +22,7 @@ from viz_app.server.server_state import MEGABYTE
 from viz_app.server.temporary import DiskSpace, new_folder
 from viz_app.server.training_jobs import TICK, last_line, process, progress_in
 
-__all__ = ["OwnAtlas", "begun_atlas", "latest_atlas", "own_atlas"]
+__all__ = ["OwnAtlas", "begun_atlas", "forget_atlases", "latest_atlas", "own_atlas"]
 
 MOST = 2  # atlases of a visitor; the oldest is removed first
 MOST_BYTES = 128 * MEGABYTE  # while an atlas is measured; then what it takes
@@ -40,7 +41,7 @@ class OwnAtlas:
         Raises:
             CorpusError: the disk is full.
         """
-        self.checkpoint, self.size = checkpoint, 0
+        self.checkpoint, self.size, self.running = checkpoint, 0, False
         try:
             self.data = new_folder()
             weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
@@ -64,9 +65,11 @@ class OwnAtlas:
             CheckpointError: other visitors use all the disk space, or the process failed; the message is its last line.
         """
         DISK.reserve(MOST_BYTES)
+        self.running = True
         try:
             self.run(report)
         finally:
+            self.running = False
             grown = sum(path.stat().st_size for path in self.data.rglob("*") if path.is_file()) - self.size
             self.size += grown
             DISK.release(MOST_BYTES - grown)
@@ -81,7 +84,8 @@ class OwnAtlas:
                 report(*progress_in(log))
                 time.sleep(TICK)
         if not self.folder.is_dir():
-            raise CheckpointError("The atlas could not be measured: {problem}", problem=last_line(log))
+            problem = last_line(log).replace(f"{self.data}{os.sep}", "")
+            raise CheckpointError("The atlas could not be measured: {problem}", problem=problem)
 
 
 # Visitor → checkpoint and texts → the atlas; the latest one is last.
@@ -105,11 +109,20 @@ def own_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> O
     with LOCK:
         mine = OWN.setdefault(visitor, OrderedDict())
         if name not in mine:
-            while len(mine) >= MOST:
-                mine.popitem(last=False)
+            ended = [other for other, one in mine.items() if not one.running]
+            for other in ended[: max(len(mine) - MOST + 1, 0)]:
+                del mine[other]
             mine[name] = OwnAtlas(checkpoint, lines)
         mine.move_to_end(name)
         return mine[name]
+
+
+def forget_atlases(visitor: Visitor, checkpoint: Path, version: str) -> None:
+    """Remove the atlases of a checkpoint that a visitor has measured."""
+    with LOCK:
+        mine = OWN.get(visitor, OrderedDict())
+        for name in [name for name in mine if name[:2] == (str(checkpoint), version)]:
+            del mine[name]
 
 
 def latest_atlas(visitor: Visitor, checkpoint: Path, version: str) -> OwnAtlas | None:

@@ -23,10 +23,10 @@ __all__ = [
     "AtlasKey",
     "atlas_in",
     "atlas_of",
-    "heads_of",
     "like_cell",
     "numbers_of",
     "opened",
+    "opened_alone",
     "places_of",
     "shown_atlas",
     "with_atlas",
@@ -72,12 +72,13 @@ def like_cell(result: Result, kind: str, query: int, key: int) -> str:
     return f"{row}>{column}@{key - query}" if KINDS[kind].aligned else f"{row}>{column}"
 
 
-def with_atlas(listed: Sequence[Listed], without: CheckpointKey) -> dict[str, CheckpointKey]:
-    """The other checkpoints that come with an atlas."""
+def with_atlas(listed: Sequence[Listed], without: CheckpointKey, kind: str) -> dict[str, AtlasKey]:
+    """The atlases that come with other checkpoints that have this kind of attention."""
     return {
-        one.key.name: one.key
+        one.key.name: atlas
         for one in listed
-        if one.config is not None and one.key.path != without.path and atlas_of(one.key)
+        if one.config is not None and one.key.path != without.path and kind in one.config.model.kinds
+        if (atlas := atlas_of(one.key))
     }
 
 
@@ -91,9 +92,14 @@ def opened(key: AtlasKey) -> Atlas:
     return open_atlas(Path(key.folder), loaded(key.checkpoint))
 
 
-def heads_of(key: AtlasKey) -> tuple[Head, ...]:
-    """All heads of an atlas."""
-    return opened(key).heads
+@remembered()
+def opened_alone(key: AtlasKey) -> Atlas:
+    """The open atlas of another checkpoint, whose model is not needed to compare heads.
+
+    Raises:
+        ConfigError: it is damaged, or of another version.
+    """
+    return open_atlas(Path(key.folder))
 
 
 @remembered()

@@ -25,16 +25,18 @@ def name_of(head: Head) -> str:
     return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
 
 
-def cell_chooser(head: Head, starts: tuple[int, int] = (0, 0)) -> Callable[[int, int], None]:
+def cell_chooser(head: Head, result: Result, starts: tuple[int, int] = (0, 0)) -> Callable[[int, int], None]:
     """What choosing a cell does: the links below the map lead to places like it.
 
     Args:
         head: Whose map it is.
+        result: Whose maps they are.
         starts: The first query and the first key of the map.
     """
+    tokens = tokens_of(head, result)  # the session keeps them, and not the maps
 
     def choose(query: int, key: int) -> None:
-        st.session_state[CELL] = (head, query + starts[0], key + starts[1])
+        st.session_state[CELL] = (head, tokens, query + starts[0], key + starts[1])
 
     return choose
 
@@ -53,14 +55,19 @@ def atlas_links(key: CheckpointKey, head: Head, result: Result | None = None) ->
         link(t("In the atlas"), head)
         if result is None:
             return
-        chosen, query, key_at = st.session_state.get(CELL, (None, 0, 0))
-        queries, keys = result.tokens_of(head.kind)
-        if chosen == head and query < len(queries) and key_at < len(keys):
-            shown = [plain(isolated(tokens[at].text)) for tokens, at in ((queries, query), (keys, key_at))]
+        chosen, of, query, key_at = st.session_state.get(CELL, (None, (), 0, 0))
+        tokens = tokens_of(head, result)
+        if (chosen, of) == (head, tokens):
+            shown = [plain(isolated(tokens[side][at])) for side, at in enumerate((query, key_at))]
             label = t("Places like {query} → {key}", query=shown[0], key=shown[1])
             link(label, head, like_cell(result, head.kind, query, key_at))
         else:
             st.caption(t("Choose a cell to find places like it in the atlas."))
+
+
+def tokens_of(head: Head, result: Result) -> tuple[tuple[str, ...], ...]:
+    """The texts of the queries and of the keys of a head."""
+    return tuple(tuple(token.text for token in side) for side in result.tokens_of(head.kind))
 
 
 def link(label: str, head: Head, like: str = "") -> None:

@@ -177,7 +177,9 @@ def test_files_have_the_numbers_of_the_atlas(atlas: Path) -> None:
 
 def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> None:
     app = open_app("translate", checkpoint=NAME, text="The cat sees the dog.", layer="2", head="3")
-    app.session_state["atlas_cell"] = (Head("decoder", 1, 2), 3, 2)
+    result = compute(open_checkpoint(atlas.parent), Run(text="The cat sees the dog."))
+    tokens = tuple(tuple(token.text for token in side) for side in result.tokens_of("decoder"))
+    app.session_state["atlas_cell"] = (Head("decoder", 1, 2), tokens, 3, 2)
     app.run()
     (label,) = [button.label for button in app.button if button.label.startswith("Places like")]
     assert label == "Places like sees → cat"
@@ -205,6 +207,6 @@ def test_roles_have_the_interval_of_the_corpus(open_app: OpenApp, atlas: Path) -
     first = in_corpus.iloc[0]
     row = numbers[(numbers["layer"] == first["layer"]) & (numbers["head"] == first["head"])].iloc[0]
     name = {"previous token": "previous", "same token": "same", "special token": "end"}[first["role"]]
-    assert first["95 % interval"] == f"{row[f'{name}_low']:.2f} – {row[f'{name}_high']:.2f}"
+    assert first["95\u00a0% interval"] == f"{row[f'{name}_low']:.2f} – {row[f'{name}_high']:.2f}"
     app = press(app, "All heads that attend to the previous token, in the atlas")
-    assert component_data(app, "atlas_heads")["rule"] == "previous > 0.5"
+    assert component_data(app, "atlas_heads")["rule"] == "previous_low > 0.5"

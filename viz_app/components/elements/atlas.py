@@ -15,7 +15,7 @@ from model.config.kinds import KINDS
 from model.interventions import Head
 from viz_app.components.mounting import Data, component, packed
 from viz_app.server.server_state import remembered
-from viz_app.services.atlases import AtlasKey, opened
+from viz_app.services.atlases import AtlasKey, opened, opened_alone
 from viz_app.services.models import loaded
 
 __all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "table_data", "table_of"]
@@ -82,18 +82,14 @@ def table_data(atlas: Atlas) -> Data:
     """All heads with all numbers: `values` are float32 (heads, numbers, 3), the mean and the ends of its interval."""
     numbers = atlas.settings.numbers
     found = atlas.numbers(*(name + end for name in numbers for end in ENDS))
-    facts = atlas.facts["kinds"]
     return {
         "checkpoint": atlas.settings.checkpoint,
-        "corpus": atlas.settings.corpus,
         "texts": atlas.settings.texts,
         "kinds": [
             {
                 "kind": kind,
                 "layers": layers,
                 "heads": heads,
-                "rows": facts[kind]["rows_of"]["entropy"],
-                "texts_of": [facts[kind]["texts_of"][name] for name in numbers],
             }
             for kind, (layers, heads) in atlas.settings.kinds.items()
         ],
@@ -150,7 +146,7 @@ def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
         head: One of its heads.
         beside: The atlas of another checkpoint, whose similar heads are named.
     """
-    others = {} if beside is None else {beside.checkpoint.name: opened(beside)}
+    others = {} if beside is None else {beside.checkpoint.name: opened_alone(beside)}
     return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.interventions import Head
 from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
-from viz_app.content.numbers import decimal, sentences
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
 from viz_app.content.translation import t, worded
@@ -51,7 +50,6 @@ def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
     """Draw all heads. Returns those that the visitor chose, at most two."""
     rule, x, y, *names = (chosen(name) for name in CHOICES[:5])
     table = table_of(atlas)
-    st.caption(t("Measured in {n} texts. Choose a head to see its sentences.", n=decimal(int(str(table["texts"])))))
     atlas_heads(
         table,
         rule=rule,
@@ -60,7 +58,7 @@ def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
         key="atlas_all",
         on_change=take,
     )
-    known = {name_of(head): head for head in atlases.heads_of(atlas)}
+    known = {name_of(head): head for head in atlases.opened(atlas).heads}
     for missing in (name for name in names if name and name not in known):
         st.caption(t("This model has no head {name}.", name=plain(missing)))
     return tuple(known[name] for name in dict.fromkeys(names) if name in known)
@@ -68,10 +66,10 @@ def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
 
 def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     """Draw one head, or two side by side, with their sentences."""
-    others = atlases.with_atlas(listed_checkpoints(), atlas.checkpoint)
+    others = atlases.with_atlas(listed_checkpoints(), atlas.checkpoint, heads[0].kind)
     beside = chosen("atlas_beside")
     beside = beside if beside in others else next(iter(others), "")
-    other = usable(atlases.atlas_of(others[beside])) if beside else None
+    other = usable(others[beside]) if beside else None
     atlas_head(
         table_of(atlas),
         [head_of(atlas, head, other) for head in heads],
@@ -85,13 +83,11 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     )
 
 
-def usable(other: AtlasKey | None) -> AtlasKey | None:
+def usable(other: AtlasKey) -> AtlasKey | None:
     """The atlas of another checkpoint; a sentence and None where it cannot be opened."""
-    if other is None:
-        return None
     try:
-        atlases.opened(other)
-    except (CheckpointError, ConfigError) as error:
+        atlases.opened_alone(other)
+    except ConfigError as error:
         st.caption(
             plain(sentences([t("Similar heads in {name} are missing.", name=other.checkpoint.name), worded(error)]))
         )

@@ -9,9 +9,9 @@ from model.corpora.corpora import CorpusError
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.head_measures import sentence_set
-from viz_app.server.atlas_jobs import OwnAtlas, begun_atlas, own_atlas
+from viz_app.server.atlas_jobs import OwnAtlas, begun_atlas, forget_atlases, latest_atlas, own_atlas
 from viz_app.server.presence import visitor
-from viz_app.services.atlases import AtlasKey, shown_atlas
+from viz_app.services.atlases import AtlasKey, atlas_of, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import config_of
 from viz_app.session.page_end import end_page
@@ -50,11 +50,15 @@ def measure_another(key: CheckpointKey) -> None:
     if place.open:
         with place:
             measure(key)
+    me, checkpoint = visitor(), (Path(key.path), key.version)
+    if atlas_of(key) and latest_atlas(me, *checkpoint):
+        label = t("Show the atlas that comes with the checkpoint")
+        st.button(label, icon=":material/undo:", key="own_atlas_gone", on_click=forget_atlases, args=(me, *checkpoint))
 
 
 def measure(key: CheckpointKey) -> None:
     pairs = sentence_set(config_of(key), most_lines=MOST_LINES)
-    lines = "".join(f"{text}\t{second}\n" if second else f"{text}\n" for text, second in pairs)
+    lines = "".join(f"{text}\t{second}\n" if second else f"{text}\n" for text, second in pairs).replace("\0", " ")
     me, place = visitor(), (Path(key.path), key.version, lines)
     own = begun_atlas(me, *place)
     if own and own.folder.is_dir():

@@ -384,7 +384,7 @@ def roles_in_the_corpus(table: pd.DataFrame, here: Roles) -> None:
         height=min(38 + 35 * len(rows), 400),
         alt=t("Table of heads with a role in the atlas"),
     )
-    callback = partial(open_in_atlas, rule=f"previous > {SINGLE}")
+    callback = partial(open_in_atlas, rule=f"previous_low > {SINGLE}")
     label = t("All heads that attend to the previous token, in the atlas")
     st.button(label, icon=":material/map:", type="tertiary", key="previous_in_the_atlas", on_click=callback)
 

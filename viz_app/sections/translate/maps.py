@@ -216,7 +216,7 @@ def one_head(choice: MapChoice) -> None:
         largest=chosen.largest,
         logarithmic=choice.settings.logarithmic,
         title=title,
-        on_cell=cell_chooser(choice.linked, choice.first) if choice.linked else None,
+        on_cell=cell_chooser(choice.linked, choice.translation, choice.first) if choice.linked else None,
     )
     if choice.linked:
         atlas_links(choice.key, choice.linked, choice.translation)
