@@ -32,6 +32,18 @@ const NUMBERS = {
     say("Induction"), say("The share of the weight on the tokens that followed earlier occurrences of the token."), "",
   ],
   word: () => [say("Same word"), say("The share of the weight on the other tokens of the same word."), ""],
+  governor: () => [
+    say("Governor"), say("The share of the weight on the word on which the word of the row depends."), "",
+  ],
+  dependents: () => [
+    say("Dependents"), say("The share of the weight on the words that depend on the word of the row."), "",
+  ],
+  nouns: () => [say("Nouns"), say("The share of the weight on nouns and names."), ""],
+  verbs: () => [say("Verbs"), say("The share of the weight on verbs that are no auxiliaries."), ""],
+  modifiers: () => [say("Modifiers"), say("The share of the weight on adjectives and adverbs."), ""],
+  function_words: () => [
+    say("Function words"), say("The share of the weight on articles, pronouns, prepositions and the like."), "",
+  ],
   alignment: () => [
     say("Alignment"),
     say("In how many rows the strongest key is in the source word at which all heads together point."), "",

@@ -9,15 +9,21 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.atlas.layout import LINEAR, Layout
+from model.atlas.layout import LINEAR, SYNTAX, Layout
 from model.atlas.token_classes import CLASSES, CONTENT
 
-__all__ = ["NUMBERS", "PAIRS", "alignment_sums", "counts", "layer_sums", "profile", "real_weights"]
+__all__ = ["NUMBERS", "PAIRS", "alignment_sums", "counts", "layer_sums", "numbers_of", "profile", "real_weights"]
 
 # Of `layer_sums`. The others come from several layers (alignment), or from the loss (importance).
 OF_ROWS = ("entropy", "confidence", "distance", *LINEAR, "content")
 NUMBERS = (*OF_ROWS, "alignment", "alignment_without_sinks", "importance")
 PAIRS = tuple((row, column) for row in CLASSES for column in CLASSES)
+
+
+def numbers_of(*, syntax: bool) -> tuple[str, ...]:
+    """The names of the numbers in their order, with or without those of `SYNTAX`."""
+    after = OF_ROWS.index("content")
+    return (*NUMBERS[:after], *SYNTAX, *NUMBERS[after:]) if syntax else NUMBERS
 
 
 def real_weights(weights: Tensor, layout: Layout) -> Tensor:
@@ -28,6 +34,8 @@ def real_weights(weights: Tensor, layout: Layout) -> Tensor:
 
 def layer_sums(weights: Tensor, layout: Layout) -> Tensor:
     """The sum over rows of each number `OF_ROWS`, and of the weight of each of the `PAIRS`.
+
+    With syntax, its numbers stand before the last of `OF_ROWS`, see `numbers_of`.
 
     Returns:
         (B, H, N) in double precision. A number without a meaning is 0, and `counts` has no row for it.

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -14,6 +15,7 @@ from model.atlas.corpus import Corpus
 from model.atlas.hashing import poisson_weights
 from model.atlas.places import PLACE, Places, kept, places_of
 from model.atlas.reading import BatchFound, Means, batches, read_batch
+from model.atlas.syntax import NO_SYNTAX, Syntax, parsed
 from model.atlas.tally import IntArray, KindTally, Tally, rounded, weighted_sums
 from model.atlas.texts import TextTokens, read_texts
 from model.atlas.token_classes import CLASSES
@@ -23,7 +25,16 @@ from model.config.kinds import KINDS
 __all__ = ["measured_blocks", "tally_of"]
 
 
-def tally_of(checkpoint: Loaded, corpus: Corpus, index: int, *, means: Means, seed: int, replicates: int) -> Tally:
+def tally_of(
+    checkpoint: Loaded,
+    corpus: Corpus,
+    index: int,
+    *,
+    means: Means,
+    seed: int,
+    replicates: int,
+    syntax: Syntax = NO_SYNTAX,
+) -> Tally:
     """Measure one block.
 
     Args:
@@ -33,6 +44,7 @@ def tally_of(checkpoint: Loaded, corpus: Corpus, index: int, *, means: Means, se
         means: Of the model, see `means_of`.
         seed: Of the random numbers.
         replicates: Of the bootstrap.
+        syntax: For the numbers of syntax, where `means` has them.
 
     Raises:
         ConfigError: weights are not numbers.
@@ -43,7 +55,7 @@ def tally_of(checkpoint: Loaded, corpus: Corpus, index: int, *, means: Means, se
     done[index] = True
     if not lines:
         return Tally(**{**vars(Tally.nothing(corpus.blocks)), "done": done})
-    texts = read_texts(checkpoint, lines)
+    texts = parsed(read_texts(checkpoint, lines), syntax)
     parts: dict[str, list[BatchSums]] = {kind: [] for kind in checkpoint.model.config.kinds}
     places: list[Places] = [np.zeros(0, PLACE)]
     numbers: list[int] = []  # of the lines, in the order of the batches
@@ -119,20 +131,25 @@ def written_vectors(checkpoint: Loaded, kind: str, found: BatchFound) -> NDArray
 
 
 def measured_blocks(
-    checkpoint: Loaded, corpus: Corpus, indices: Iterable[int], *, means: Means, seed: int, replicates: int
+    checkpoint: Loaded,
+    corpus: Corpus,
+    indices: Iterable[int],
+    *,
+    means: Means,
+    seed: int,
+    replicates: int,
+    syntax: Syntax = NO_SYNTAX,
 ) -> Generator[Tally]:
     """Measure blocks, several at once: each on one core, so that the number of cores changes no bit.
 
     The order is that of the indices. The arguments are those of `tally_of`.
     """
     waiting = iter(indices)
+    measure = partial(tally_of, checkpoint, corpus, means=means, seed=seed, replicates=replicates, syntax=syntax)
     with one_core_each() as cores, ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def start(count: int) -> list[Future[Tally]]:
-            return [
-                pool.submit(tally_of, checkpoint, corpus, i, means=means, seed=seed, replicates=replicates)
-                for i in islice(waiting, count)
-            ]
+            return [pool.submit(measure, i) for i in islice(waiting, count)]
 
         running = start(cores)
         try:

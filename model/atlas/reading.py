@@ -33,9 +33,10 @@ class Means:
 
     importance: bool  # it has a loss whose gradient is known
     writes: bool  # it multiplies head outputs with one matrix
+    syntax: bool = False  # there are pipelines of spaCy for its texts
 
 
-def means_of(checkpoint: Loaded) -> Means:
+def means_of(checkpoint: Loaded, *, syntax: bool = False) -> Means:
     """What can be measured in a model. It is tried with a few tokens, because models of other libraries differ."""
     model = checkpoint.model
     try:
@@ -46,7 +47,7 @@ def means_of(checkpoint: Loaded) -> Means:
         writes = True
     except ConfigError:
         writes = False
-    return Means(importance=gradient_works(model), writes=writes)
+    return Means(importance=gradient_works(model), writes=writes, syntax=syntax)
 
 
 def gradient_works(model: Reads) -> bool:
@@ -146,7 +147,10 @@ def read_batch(checkpoint: Loaded, texts: Sequence[TextTokens], means: Means) ->
     """
     model, kinds = checkpoint.model, checkpoint.model.config.kinds
     with_loss = np.array([not isinstance(model, ReadsBatches) or len(text.read) > 1 for text in texts])
-    found = {kind: BatchFound(layout=layout_of(texts, kind, model.device), with_loss=with_loss) for kind in kinds}
+    found = {
+        kind: BatchFound(layout=layout_of(texts, kind, model.device, syntax=means.syntax), with_loss=with_loss)
+        for kind in kinds
+    }
     ids = pad_ids(model, [text.source.ids for text in texts], [text.read.ids for text in texts], side="right")
     if model.read_only_reason:  # nothing can be edited, so the weights are recorded first
         names = {kind: [hook_name(kind, i, "weights") for i in range(model.config.num_layers(kind))] for kind in kinds}

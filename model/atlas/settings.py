@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from model.atlas.corpus import BLOCK, Corpus
-from model.atlas.measures import NUMBERS
+from model.atlas.measures import NUMBERS, numbers_of
 from model.atlas.reading import Means
 from model.atlas.token_classes import CLASSES
 from model.checkpoints.checkpoint import Loaded
@@ -24,6 +24,7 @@ DIFFERENT = {
     "corpus": N_("its corpus is another one, or it has changed"),
     "seed": N_("its seed is another one"),
     "replicates": N_("its number of bootstrap samples is another one"),
+    "syntax": N_("its pipelines of spaCy are others"),
 }
 
 
@@ -45,6 +46,7 @@ class Settings:
     seed: int
     replicates: int
     block: int = BLOCK
+    syntax: tuple[str, ...] = ()  # the pipelines of spaCy, see `Syntax`
     numbers: tuple[str, ...] = NUMBERS
     classes: tuple[str, ...] = CLASSES
 
@@ -55,7 +57,7 @@ class Settings:
     def from_dict(cls, values: Mapping[str, Any]) -> "Settings":
         """Raises TypeError or KeyError if the values are those of no atlas."""
         kinds = {kind: (int(sizes[0]), int(sizes[1])) for kind, sizes in values["kinds"].items()}
-        lists = {name: tuple(values[name]) for name in ("numbers", "classes")}
+        lists = {name: tuple(values.get(name, ())) for name in ("numbers", "classes", "syntax")}
         return cls(**{**values, **lists, "kinds": kinds})
 
     def require_same(self, other: "Settings", name: str) -> None:
@@ -67,6 +69,7 @@ class Settings:
             ("corpus", self.corpus_sha256 == other.corpus_sha256),
             ("seed", self.seed == other.seed),
             ("replicates", self.replicates == other.replicates),
+            ("syntax", self.syntax == other.syntax),
         )
         reason = next((DIFFERENT[what] for what, same in pairs if not same), N_("another version of Headlight made it"))
         raise ConfigError(
@@ -77,7 +80,14 @@ class Settings:
 
 
 def settings_of(
-    checkpoint: Loaded, corpus: Corpus, means: Means, *, longest: int, seed: int = 0, replicates: int = REPLICATES
+    checkpoint: Loaded,
+    corpus: Corpus,
+    means: Means,
+    *,
+    longest: int,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    syntax: tuple[str, ...] = (),
 ) -> Settings:
     """The settings of an atlas.
 
@@ -103,6 +113,8 @@ def settings_of(
         longest=longest,
         seed=seed,
         replicates=replicates,
+        syntax=syntax,
+        numbers=numbers_of(syntax=means.syntax),
     )
 
 

@@ -14,7 +14,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from model.atlas.layout import DISTANCES
 from model.atlas.measures import PAIRS
 from model.atlas.settings import FORMAT, Settings
 from model.atlas.tally import FACTS, ROW_FACTS, UNIT, KindTally, Tally
-from model.atlas.texts import Side, TextTokens
+from model.atlas.texts import TextTokens
 from model.config.section import ConfigError
 from model.files import LEFTOVER, CheckpointError
 
@@ -100,7 +99,12 @@ def write_atlas(tally: Tally, settings: Settings, out: Path) -> None:
             np.save(folder / f"writes-{kind}.npy", (one.writes * UNIT / np.maximum(of_class, 1)).astype(np.float32))
         pq.write_table(pa.concat_tables(tables), folder / HEADS, compression="zstd")
         np.save(folder / PLACES, tally.places)
-        pq.write_table(sentence_table(tally.texts), folder / SENTENCES, compression="zstd", row_group_size=512)
+        pq.write_table(
+            sentence_table(tally.texts, syntax=bool(settings.syntax)),
+            folder / SENTENCES,
+            compression="zstd",
+            row_group_size=512,
+        )
         sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
         facts = facts_of(tally, settings) | {"files": sizes}
         (folder / FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -138,8 +142,8 @@ def head_table(kind: str, found: FloatArray, numbers: tuple[str, ...]) -> pa.Tab
     return pa.table(columns)
 
 
-def sentence_table(texts: Mapping[int, TextTokens]) -> pa.Table:
-    """The texts with places: tokens, words and classes of each side."""
+def sentence_table(texts: Mapping[int, TextTokens], *, syntax: bool) -> pa.Table:
+    """The texts with places: tokens, words and classes of each side, and parts of speech and governors."""
     ordered = [texts[line] for line in sorted(texts)]
     columns: dict[str, Any] = {
         "line": pa.array([text.line for text in ordered], pa.int64()),
@@ -147,10 +151,12 @@ def sentence_table(texts: Mapping[int, TextTokens]) -> pa.Table:
         "cut": pa.array([text.cut for text in ordered], pa.int32()),
     }
     kinds = {"ids": pa.int32(), "tokens": pa.string(), "words": pa.int32(), "classes": pa.int8()}
+    if syntax:
+        kinds |= {"parts": pa.int8(), "governors": pa.int32()}
     for side in SIDES:
-        for field in fields(Side):
-            values = [getattr(getattr(text, side), field.name) for text in ordered]
-            columns[f"{side}_{field.name}"] = pa.array(values, pa.list_(kinds[field.name]))
+        for name, kind in kinds.items():
+            values = [getattr(getattr(text, side), name) for text in ordered]
+            columns[f"{side}_{name}"] = pa.array(values, pa.list_(kind))
     return pa.table(columns)
 
 

@@ -27,6 +27,9 @@ class Side:
     tokens: tuple[str, ...] = ()
     words: tuple[int, ...] = ()  # the word of each token; −1 for special tokens
     classes: tuple[int, ...] = ()  # see `CLASSES`
+    # With a pipeline of spaCy, see `syntax.py`:
+    parts: tuple[int, ...] = ()  # of speech; −1 for others
+    governors: tuple[int, ...] = ()  # the word on which the word of each token depends; −1 without one
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -23,6 +23,7 @@ from model.atlas.measuring import measured_blocks
 from model.atlas.reading import Means, means_of
 from model.atlas.settings import REPLICATES, Settings, settings_of
 from model.atlas.store import require_free, write_atlas
+from model.atlas.syntax import NO_SYNTAX, Syntax
 from model.atlas.tally import Tally, add
 from model.atlas.texts import longest_text
 from model.checkpoints.checkpoint import Loaded
@@ -93,6 +94,7 @@ def make_atlas(
     save_seconds: float = SAVE_SECONDS,
     seed: int = 0,
     replicates: int = REPLICATES,
+    syntax: Syntax = NO_SYNTAX,
 ) -> None:
     """Measure a corpus and write the folder of its atlas, or one share of it. What is there already is not measured.
 
@@ -106,15 +108,18 @@ def make_atlas(
         save_seconds: Between two saves.
         seed: Of the random numbers.
         replicates: Of the bootstrap.
+        syntax: Pipelines of spaCy for the numbers of syntax.
 
     Raises:
         ConfigError: the model has no attention, or the folder has something else.
         CorpusError: the corpus cannot be read any more.
         CheckpointError: a file cannot be written.
     """
-    means = means_of(checkpoint)
+    means = means_of(checkpoint, syntax=bool(syntax.names))
     longest = longest_text(checkpoint.model)
-    settings = settings_of(checkpoint, corpus, means, longest=longest, seed=seed, replicates=replicates)
+    settings = settings_of(
+        checkpoint, corpus, means, longest=longest, seed=seed, replicates=replicates, syntax=syntax.names
+    )
     whole = share == (1, 1)
     work = unfinished_folder(out) if whole else out
     with launched_team() as team:
@@ -126,7 +131,15 @@ def make_atlas(
         work.mkdir(parents=True, exist_ok=True)
         part = Part(path=work / f"part-{team.rank}.npz", settings=settings, absorbed=absorbed)
         tally = measure(
-            checkpoint, corpus, own[team.rank :: team.size], tally, part, means=means, report=report, every=save_seconds
+            checkpoint,
+            corpus,
+            own[team.rank :: team.size],
+            tally,
+            part,
+            means=means,
+            syntax=syntax,
+            report=report,
+            every=save_seconds,
         )
         if whole:
             if tallies := team.collected(tally):
@@ -158,6 +171,7 @@ def measure(
     part: Part,
     *,
     means: Means,
+    syntax: Syntax,
     report: Report,
     every: float,
 ) -> Tally:
@@ -165,7 +179,13 @@ def measure(
     settings, saved = part.settings, time.monotonic()
     lines = [min(settings.block, corpus.lines - block * settings.block) for block in blocks]
     measured = measured_blocks(
-        checkpoint, corpus, blocks, means=means, seed=settings.seed, replicates=settings.replicates
+        checkpoint,
+        corpus,
+        blocks,
+        means=means,
+        seed=settings.seed,
+        replicates=settings.replicates,
+        syntax=syntax,
     )
     try:
         report(0, sum(lines))

@@ -20,7 +20,7 @@ def run_atlas(args: argparse.Namespace) -> None:
 
     out, speaks = Path(args.out), os.environ.get("RANK", "0") == "0"
     if args.merge:
-        refuse(args, ["corpus", "share", "seed"], "{option} has no effect with --merge. Leave it out.")
+        refuse(args, ["corpus", "share", "seed", "syntax"], "{option} has no effect with --merge. Leave it out.")
         merge([Path(folder) for folder in args.merge], out)
     else:
         measure(args, out, speaks)
@@ -30,11 +30,16 @@ def run_atlas(args: argparse.Namespace) -> None:
 
 def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
     from model.atlas.corpus import open_corpus
+    from model.atlas.syntax import NO_SYNTAX, open_syntax
     from model.atlas.work import make_atlas
 
     if not args.corpus:
         raise ConfigError("Name a file with one text per line: --corpus FILE.")
     corpus = open_corpus(Path(args.corpus))
+    names = ["" if name == "-" else name for name in args.syntax or ()]
+    if len(names) > 2:
+        raise ConfigError("--syntax takes one or two pipelines, not {number}.", number=len(names))
+    syntax = open_syntax(*names) if names else NO_SYNTAX
     checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
     if speaks:
         with_note(checkpoint)
@@ -57,7 +62,15 @@ def measure(args: argparse.Namespace, out: Path, speaks: bool) -> None:
             bar.update(done - bar.n)
 
         try:
-            make_atlas(checkpoint, corpus, out, share=args.share or (1, 1), report=report, seed=args.seed or 0)
+            make_atlas(
+                checkpoint,
+                corpus,
+                out,
+                share=args.share or (1, 1),
+                report=report,
+                seed=args.seed or 0,
+                syntax=syntax,
+            )
         except KeyboardInterrupt:
             if speaks:
                 note("Stopped. The same command continues.")

@@ -35,13 +35,18 @@ class OwnAtlas:
     Only an atlas that is being measured reserves much of the disk, so visitors who wait in the queue need no space.
     """
 
-    def __init__(self, checkpoint: Path, lines: str) -> None:
+    def __init__(self, checkpoint: Path, lines: str, syntax: tuple[str, ...]) -> None:
         """Make the folder with the texts.
+
+        Args:
+            checkpoint: Its folder.
+            lines: The texts.
+            syntax: Pipelines of spaCy, as `--syntax` takes them.
 
         Raises:
             CorpusError: the disk is full.
         """
-        self.checkpoint, self.size, self.running = checkpoint, 0, False
+        self.checkpoint, self.syntax, self.size, self.running = checkpoint, syntax, 0, False
         try:
             self.data = new_folder()
             weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
@@ -79,6 +84,8 @@ class OwnAtlas:
     def run(self, report: Report) -> None:
         log = self.data / "log.txt"
         command = ["atlas", str(self.checkpoint), "--corpus", str(self.data / "texts.txt"), "--device", "cpu"]
+        if self.syntax:
+            command += ["--syntax", *self.syntax]
         with process([*command, "--out", str(self.folder)], log) as running:
             while running.poll() is None:
                 report(*progress_in(log))
@@ -88,31 +95,33 @@ class OwnAtlas:
             raise CheckpointError("The atlas could not be measured: {problem}", problem=problem)
 
 
-# Visitor → checkpoint and texts → the atlas; the latest one is last.
-OWN: WeakKeyDictionary[Visitor, OrderedDict[tuple[str, str, str], OwnAtlas]] = WeakKeyDictionary()
+# Visitor → checkpoint, texts and pipelines → the atlas; the latest one is last.
+OWN: WeakKeyDictionary[Visitor, OrderedDict[tuple[str, str, str, tuple[str, ...]], OwnAtlas]] = WeakKeyDictionary()
 LOCK = threading.Lock()
 
 
-def begun_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> OwnAtlas | None:
+def begun_atlas(
+    visitor: Visitor, checkpoint: Path, version: str, lines: str, syntax: tuple[str, ...]
+) -> OwnAtlas | None:
     """The atlas of a visitor over these texts, if the visitor has begun to measure it."""
     with LOCK:
-        return OWN.get(visitor, OrderedDict()).get((str(checkpoint), version, lines))
+        return OWN.get(visitor, OrderedDict()).get((str(checkpoint), version, lines, syntax))
 
 
-def own_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str) -> OwnAtlas:
+def own_atlas(visitor: Visitor, checkpoint: Path, version: str, lines: str, syntax: tuple[str, ...]) -> OwnAtlas:
     """The atlas of a visitor over these texts, with what is measured already; a new one where there is none.
 
     Raises:
         CorpusError: the disk is full.
     """
-    name = str(checkpoint), version, lines
+    name = str(checkpoint), version, lines, syntax
     with LOCK:
         mine = OWN.setdefault(visitor, OrderedDict())
         if name not in mine:
             ended = [other for other, one in mine.items() if not one.running]
             for other in ended[: max(len(mine) - MOST + 1, 0)]:
                 del mine[other]
-            mine[name] = OwnAtlas(checkpoint, lines)
+            mine[name] = OwnAtlas(checkpoint, lines, syntax)
         mine.move_to_end(name)
         return mine[name]
 

@@ -137,7 +137,7 @@ def test_a_visitor_measures_an_atlas_that_nobody_else_sees(open_app: OpenApp, fo
 
 def test_a_stopped_measurement_continues(folder: Path) -> None:
     visitor, lines = Visitor(), "".join(f"{line}\n" for line in LINES * 30)
-    own = own_atlas(visitor, folder, "version", lines)
+    own = own_atlas(visitor, folder, "version", lines, ())
 
     def stop(done: int, steps: int) -> None:
         if done:
@@ -147,12 +147,12 @@ def test_a_stopped_measurement_continues(folder: Path) -> None:
         own.measure(stop)
     assert own.begun
     assert not own.folder.exists()
-    assert own_atlas(visitor, folder, "version", lines) is own
+    assert own_atlas(visitor, folder, "version", lines, ()) is own
     assert own.measure(lambda done, steps: None)
     assert open_atlas(own.folder, open_checkpoint(folder)).facts["facts"]["texts"] == len(LINES) * 30
     data = own.data
     for i in range(2):
-        own_atlas(visitor, folder, "version", f"another {i}\n")
+        own_atlas(visitor, folder, "version", f"another {i}\n", ())
     del own
     until(lambda: not data.exists())
     assert len(OWN[visitor]) == 2

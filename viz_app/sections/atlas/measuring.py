@@ -4,8 +4,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from model.atlas.syntax import installed_pipelines
 from model.checkpoints.checkpoint import CheckpointError
 from model.corpora.corpora import CorpusError
+from model.inference.opening import AnyConfig
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.head_measures import sentence_set
@@ -59,7 +61,7 @@ def measure_another(key: CheckpointKey) -> None:
 def measure(key: CheckpointKey) -> None:
     pairs = sentence_set(config_of(key), most_lines=MOST_LINES)
     lines = "".join(f"{text}\t{second}\n" if second else f"{text}\n" for text, second in pairs).replace("\0", " ")
-    me, place = visitor(), (Path(key.path), key.version, lines)
+    me, place = visitor(), (Path(key.path), key.version, lines, pipelines_for(config_of(key)))
     own = begun_atlas(me, *place)
     if own and own.folder.is_dir():
         st.caption(t("This is the atlas of these sentences."))
@@ -75,6 +77,21 @@ def measure(key: CheckpointKey) -> None:
         else:
             if done:
                 st.rerun()
+
+
+def pipelines_for(config: AnyConfig) -> tuple[str, ...]:
+    """Ask for the pipelines of spaCy for the numbers of syntax, where some are installed; "-" is none."""
+    names = installed_pipelines()
+    if not names:
+        return ()
+    labels = [t("spaCy reads the sentences with"), t("spaCy reads the translations with")]
+    fields = labels if config.task == "translation" else labels[:1]
+    help_text = t("A pipeline finds parts of speech and dependencies. The atlas then has six numbers more.")
+    chosen = tuple(
+        st.selectbox(label, ("-", *names), key=f"atlas_syntax_{i}", help=help_text, width=320)
+        for i, label in enumerate(fields)
+    )
+    return chosen if any(name != "-" for name in chosen) else ()
 
 
 def subject_of(own: OwnAtlas) -> tuple[str, str]:
