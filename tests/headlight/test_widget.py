@@ -36,9 +36,7 @@ def test_a_head_that_is_chosen_on_the_page_is_a_value(shown: ShownTranslation, c
     page.set_content(NOTEBOOK.format(values=values, code=json.dumps(asset("app/widget.js"))))
     page.wait_for_function("() => sent.length")
     assert page.evaluate("() => sent.at(-1)") == widget.chosen, "before a click, both have the same head"
-    frame = page.frame_locator("iframe")
-    frame.get_by_label("Layer", exact=True).select_option("2")
-    frame.get_by_label("Head", exact=True).select_option("5")
+    page.frame_locator("iframe").get_by_role("button", name="layer 2, head 5", exact=True).click()
     page.wait_for_function("() => sent.at(-1).head === 4")
     widget.chosen = page.evaluate("() => sent.at(-1)")
     assert widget.chosen == {"kind": "cross", "layer": 1, "head": 4}

@@ -20,11 +20,11 @@ def families(cache_bytes: Mapping[str, Callable[[], int]]) -> tuple[Family, ...]
     Args:
         cache_bytes: Name of a cache → its bytes now.
     """
-    jobs = {(("lane", lane), ("state", state)): n for (lane, state), n in JOBS.counts().items()}
-    caches = {(("cache", name),): size() for name, size in cache_bytes.items()}
+    jobs = [({"lane": lane, "state": state}, number) for (lane, state), number in JOBS.counts().items()]
+    caches = [({"cache": name}, size()) for name, size in cache_bytes.items()]
     return (
-        Family("headlight_visitors", "Browsers with an open page.", values={(): count_visitors()}),
-        Family("headlight_waiting_pages", "Pages that wait for a free core.", values={(): GATE.waiting}),
+        Family("headlight_visitors", "Browsers with an open page.", values=[({}, count_visitors())]),
+        Family("headlight_waiting_pages", "Pages that wait for a free core.", values=[({}, GATE.waiting)]),
         Family("headlight_jobs", "Long computations that wait or run.", values=jobs),
         Family("headlight_kept_bytes", "What a cache keeps.", unit="bytes", values=caches),
         Family("headlight_page_seconds", "Time of a page, with its waiting.", unit="seconds", times=PAGE_TIMES),

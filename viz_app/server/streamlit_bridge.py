@@ -174,22 +174,21 @@ class Durations(Protocol):
 
 
 class Family(NamedTuple):
-    """Figures of one name: labels → value, or times."""
+    """Figures of one name: labels and a value for each, or times."""
 
     name: str
     help: str
     unit: str = ""
-    values: Mapping[tuple[tuple[str, str], ...], int] = {}
+    values: Sequence[tuple[dict[str, str], int]] = ()
     times: Durations | None = None
 
     def stats(self) -> list[Stat]:
         """The same for Streamlit."""
-        about = {"unit": self.unit, "help": self.help}
         if self.times is None:
-            return [GaugeStat(self.name, value, dict(labels), **about) for labels, value in self.values.items()]
+            return [GaugeStat(self.name, value, labels, self.unit, self.help) for labels, value in self.values]
         sums = tuple(accumulate(self.times.counts))
         buckets = tuple(zip((*self.times.limits, math.inf), sums, strict=True))
-        return [HistogramStat(self.name, buckets, self.times.sum, sums[-1], **about)]
+        return [HistogramStat(self.name, buckets, self.times.sum, sums[-1], None, self.unit, self.help)]
 
 
 class Figures:
