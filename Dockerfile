@@ -9,8 +9,9 @@ COPY requirements.txt .
 RUN pip install --index-url https://download.pytorch.org/whl/cpu "$(grep '^torch==' requirements.txt)" \
     && pip install --requirement requirements.txt
 COPY . .
-# compose.yaml shares the folder nginx with the container of nginx, and its owner comes from here.
-RUN useradd --create-home --uid 1000 headlight && install -d -o 1000 /home/headlight/nginx
+# A volume takes its owner from the folder in the image: nginx is for compose.yaml.
+RUN useradd --create-home --uid 1000 headlight \
+    && install -d -o 1000 /home/headlight/nginx /home/headlight/checkpoints
 USER 1000
 # What a person trains: the program itself belongs to root.
 ENV HEADLIGHT_CHECKPOINTS=/home/headlight/checkpoints
