@@ -10,6 +10,7 @@ from viz_app.course.visit import lesson_visit
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
 from viz_app.sections.course.class_room import follow_class
 from viz_app.sections.course.strip import lesson_strip
+from viz_app.server.metrics import publish_metrics
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import (
@@ -20,6 +21,7 @@ from viz_app.server.streamlit_bridge import (
 )
 from viz_app.server.uploads import bound_received_files
 from viz_app.services.listing import listed_checkpoints
+from viz_app.services.models import MODELS
 from viz_app.session.choices import publish_choices, read_choices, replace_choices, restore_choices
 from viz_app.session.language import begin_language, chosen_language, language_switch
 from viz_app.session.links import PARAMETER, link_button, wanted_place
@@ -40,6 +42,7 @@ iterate_over_copies()
 look_up_single_values()
 note_first_visit()
 lead_unknown_addresses_home()
+publish_metrics(lambda: MODELS.size)
 restore_choices()
 begin_language()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")

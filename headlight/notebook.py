@@ -11,8 +11,10 @@ The figures are those of the app. Plotly is imported only when the first figure 
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import date
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +37,8 @@ from model.trace import Edit
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+    from headlight.widget import TranslationWidget
 
 __all__ = ["OpenCheckpoint", "ShownTranslation", "open_checkpoint"]
 
@@ -104,6 +108,27 @@ class ShownTranslation(Result):
             note=self.note,
             sizes=self.sizes,
         )
+
+    @cached_property
+    def widget(self) -> "TranslationWidget":
+        """The page as a widget: `widget.chosen` is the head that is chosen on it.
+
+        Raises:
+            ImportError: the package `anywidget` is missing. Install headlight[notebook].
+            TooLongError: the text has too many tokens.
+        """
+        from headlight.widget import TranslationWidget
+
+        kind = next(iter(self.maps))
+        chosen = {"kind": kind, "layer": len(self.maps[kind]) - 1, "head": 0}
+        return TranslationWidget(page=self.html(), height=HEIGHT, chosen=chosen)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        """The widget where widgets run, else the same page as HTML."""
+        bundle: dict[str, object] = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        with suppress(ImportError, ValueError):  # without the package, or for a text that is too long
+            bundle |= (self.widget._repr_mimebundle_() or ({}, {}))[0]
+        return bundle
 
     def _repr_html_(self) -> str:
         try:

@@ -1,6 +1,7 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
 // page that the link names. A page draws itself from the choices; when one changes, it draws again.
 import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
+import { chosenHead } from "../controls/heads.js";
 import { EngineError, N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
 import { Course } from "../course/course.js";
@@ -263,6 +264,7 @@ export class App {
       }, MOST_PATIENCE);
       await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
       this.finish();
+      if (this.isReport) parent.postMessage({ headlight: chosenHead(this) }, "*"); // to a notebook (widget.js)
       await this.ifCurrent(this.course?.judge());
     } catch (error) {
       if (run === this.run && /** @type {any} */ (error)?.code !== "cancelled") this.fail(error);

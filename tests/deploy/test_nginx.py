@@ -127,6 +127,15 @@ def test_a_cookie_leads_only_to_our_processes(cookie: str) -> None:
     run(scenario())
 
 
+def test_the_health_of_the_server_is_that_of_any_process() -> None:
+    async def scenario() -> None:
+        async with processes(2) as (found, listen):
+            await found[0].die()
+            assert await Visitor(listen).get("/healthz") == (200, "p2")
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/script-health-check"])
 def test_pages_for_the_operator_are_not_public(path: str) -> None:
     async def scenario() -> None:

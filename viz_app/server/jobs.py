@@ -174,6 +174,12 @@ class Jobs:
             heapq.heapreplace(ends, ends[0] + seconds)
         return ends[0]
 
+    def counts(self) -> dict[tuple[str, str], int]:
+        """(lane, "waiting" or "running") → the number of jobs."""
+        with self._changed:
+            found = {(lane, "waiting"): len(self._waiting(lane)) for lane in self.lanes}
+            return found | {(lane, "running"): len(self._running(lane)) for lane in self.lanes}
+
     def _require_quota(self, lane: str, owner: Owner) -> None:
         most = self.lanes[lane].each
         if sum(job.lane == lane and owner in job.owners for job in self._jobs.values()) >= most:

@@ -26,7 +26,7 @@ from viz_app.server.streamlit_bridge import (
     session_id,
 )
 
-__all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "VISITORS", "Visitor", "tabs_beside", "visitor"]
+__all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "VISITORS", "Visitor", "count_visitors", "tabs_beside", "visitor"]
 
 AFTER_GOODBYE = 45.0  # seconds after a tab was closed
 AFTER_SILENCE = 180.0  # seconds after a connection broke
@@ -102,10 +102,14 @@ def visitor() -> Visitor:
 @throttled(REPEAT)
 def check_visitors() -> None:
     """Check all visitors. The time of a closed tab begins at the first check after it closed."""
+    count_visitors()
+
+
+def count_visitors() -> int:
+    """The number of visitors who are here."""
     with LOCK:
         known = tuple(VISITORS.values())
-    for one in known:
-        one.here()
+    return sum(one.here() for one in known)
 
 
 def tabs_beside(session: str) -> dict[str, bool]:

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -28,9 +29,11 @@ __all__ = [
     "MAX_CHARACTERS",
     "MEGABYTE",
     "MODELS_SHARE",
+    "PAGE_TIMES",
     "RESULTS",
     "Cache",
     "Gate",
+    "Times",
     "cut",
     "keep",
     "key_of",
@@ -248,6 +251,20 @@ class Cache:
             return self._kept[key][0]
 
 
+class Times:
+    """How long something took: how often at most so many seconds (`limits`), and the sum."""
+
+    def __init__(self) -> None:
+        self.limits: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+        self.counts, self.sum = [0] * (len(self.limits) + 1), 0.0
+        self._lock = threading.Lock()
+
+    def add(self, seconds: float) -> None:
+        with self._lock:
+            self.counts[bisect_left(self.limits, seconds)] += 1
+            self.sum += seconds
+
+
 def read_only(value: Result) -> Result:
     """The same value with read-only arrays. An array that is a view of a larger one becomes a copy.
 
@@ -299,6 +316,7 @@ MEGABYTE = 1 << 20
 MAX_CHARACTERS = 20_000  # of a text; the rest is cut off first of all
 CORES = cores()
 GATE = Gate(CORES)
+PAGE_TIMES = Times()
 JOBS = Jobs(
     {
         "training": Lane(width=CORES, seconds=1800, each=1),  # own processes with a low priority
@@ -445,7 +463,7 @@ def turn() -> Iterator[None]:
         many = t("Many visitors use this server now. Visitors before you: {before}.", before=before)
         place.info(many if before else t("You are next."), icon=":material/hourglass_top:")
 
-    kept = THIS_RUN.set({})
+    kept, began = THIS_RUN.set({}), time.monotonic()
     try:
         with GATE.inside(show_queue):
             if waited:
@@ -453,5 +471,6 @@ def turn() -> Iterator[None]:
             yield
     finally:  # a page may end early, and new input may stop it
         THIS_RUN.reset(kept)
+        PAGE_TIMES.add(time.monotonic() - began)
         return_memory()
         freeze_imports()

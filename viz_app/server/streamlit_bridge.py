@@ -5,12 +5,14 @@ Streamlit. `tests/viz_app/server/test_streamlit_bridge.py` has one test for each
 and which function here to repair. The same for the page in the browser: `live/streamlit/bridge.js`.
 """
 
+import math
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import streamlit as st
 from streamlit.commands import navigation
@@ -21,11 +23,13 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 from streamlit.runtime.state.session_state import SessionState, WStates
+from streamlit.runtime.stats import GaugeStat, HistogramStat, Stat
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 __all__ = [
     "DeltaGenerator",
+    "Family",
     "FragmentHandledException",
     "StreamlitPage",
     "TabContainer",
@@ -37,6 +41,7 @@ __all__ = [
     "keep_reconnecting",
     "lead_unknown_addresses_home",
     "look_up_single_values",
+    "publish_figures",
     "received_files",
     "secret_of_browser",
     "session_id",
@@ -158,6 +163,54 @@ def lead_unknown_addresses_home() -> None:
     """Open the default page at an address that no page has, without the window of Streamlit, which is in English."""
     home: Any = navigation
     home.send_page_not_found = lambda _: None
+
+
+class Durations(Protocol):
+    """How often something took at most so many seconds, without what a smaller limit counts, and the sum."""
+
+    limits: tuple[float, ...]
+    counts: list[int]
+    sum: float
+
+
+class Family(NamedTuple):
+    """Figures of one name: labels and a value for each, or times."""
+
+    name: str
+    help: str
+    unit: str = ""
+    values: Sequence[tuple[dict[str, str], int]] = ()
+    times: Durations | None = None
+
+    def stats(self) -> list[Stat]:
+        """The same for Streamlit."""
+        if self.times is None:
+            return [GaugeStat(self.name, value, labels, self.unit, self.help) for labels, value in self.values]
+        sums = tuple(accumulate(self.times.counts))
+        buckets = tuple(zip((*self.times.limits, math.inf), sums, strict=True))
+        return [HistogramStat(self.name, buckets, self.times.sum, sums[-1], None, self.unit, self.help)]
+
+
+class Figures:
+    """A `StatsProvider` of Streamlit."""
+
+    def __init__(self, ask: Callable[[], Iterable[Family]]) -> None:
+        self.ask = ask
+        self.stats_families = [family.name for family in ask()]
+
+    def get_stats(self, family_names: Sequence[str] | None = None) -> Mapping[str, Sequence[Stat]]:
+        wanted = self.stats_families if family_names is None else family_names
+        return {family.name: family.stats() for family in self.ask() if family.name in wanted}
+
+
+PUBLISHED: list[Figures] = []  # of this process
+
+
+def publish_figures(ask: Callable[[], Iterable[Family]]) -> None:
+    """Let `/_stcore/metrics` show these figures too; the second call does nothing."""
+    if not PUBLISHED and Runtime.exists():
+        PUBLISHED.append(Figures(ask))
+        Runtime.instance().stats_mgr.register_provider(PUBLISHED[0])
 
 
 def received_files() -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.runtime.stats import StatsManager
 from streamlit.testing.v1 import AppTest
 
 from tests.conftest import PATIENCE
@@ -14,6 +15,14 @@ from viz_app.server import streamlit_bridge as bridge
 
 def repair(function: str, changed: str) -> str:
     return f"Streamlit {st.__version__}: {changed}. Repair `{function}` in viz_app/server/streamlit_bridge.py."
+
+
+def test_streamlit_writes_our_figures() -> None:
+    mine = bridge.Family("own_bytes", "Bytes.", unit="bytes", values=[({"cache": "a"}, 3)])
+    manager = StatsManager()
+    manager.register_provider(bridge.Figures(lambda: [mine]))
+    found = [one.to_metric_str() for one in manager.get_stats()["own_bytes"]]
+    assert found == ['own_bytes{cache="a"} 3'], repair("publish_figures", "the form of a figure differs")
 
 
 def page_in_a_session() -> None:
