@@ -1,6 +1,6 @@
 """The planted models: each answers its task, and its truth names the heads that matter and no others."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,7 +125,7 @@ def test_silencing_of_the_app_finds_the_heads_that_matter_alone(planted: Planted
 
 
 def where(
-    grids: dict[str, NDArray[np.int64]], holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    grids: Mapping[str, NDArray[np.int64]], holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 ) -> Iterable[Head]:
     return (Head(kind, *map(int, cell)) for kind, grid in grids.items() for cell in np.argwhere(holds(grid)))
 

@@ -45,7 +45,7 @@ def settings_of(plan: Plan) -> dict[str, object]:
     sizes |= {"num_encoder_layers": plan.layers, "dropout": 0.0}
     if plan.task == "classification":
         return sizes | {"labels": plan.writes, "pooling": "mean"}
-    return sizes | {"num_decoder_layers": plan.layers, "tie_embeddings": "none"}
+    return sizes | {"num_decoder_layers": plan.layers_of("decoder"), "tie_embeddings": "none"}
 
 
 def empty(plan: Plan) -> AnyModel:
@@ -77,10 +77,10 @@ def build(plan: Plan) -> AnyModel:
         fill_stack(stack, streams[name], [*SPECIAL_TOKENS, *words])
         for place, attention, keys in attentions(stack, name):
             planted = [head for head in plan.heads if (head.place.kind, head.place.layer) == place]
-            fill_attention(attention, planted, streams[name], streams[keys], draws)
+            fill_attention(attention, planted, streams[name], streams[keys], draws, plan.noise)
         for layer, block in enumerate(stack.layers):
             units = [unit for unit in plan.units if (unit.stack, unit.layer) == (name, layer)]
-            fill_units(block.feed_forward, units, streams[name], draws)
+            fill_units(block.feed_forward, units, streams[name], draws, plan.noise)
     last = streams.get("decoder", streams.get("encoder", {}))
     tokens = plan.writes if plan.task == "classification" else [*SPECIAL_TOKENS, *(plan.writes or plan.words)]
     for token, weights in plan.reads.items():
@@ -137,12 +137,18 @@ def fill_stack(stack: Encoder | Decoder | CausalStack, stream: Stream, tokens: l
         row.copy_(writer({word(token): 1.0} if word(token) in stream else {}, stream))
         row[ONE], row[MINUS_ONE] = LOUD, -LOUD
     vectors /= stack.embedding.scale
+    assert positions is not None
     for i, row in enumerate(positions.table):
         row.copy_(writer({at(i): 1.0}, stream))
 
 
 def fill_attention(
-    attention: MultiHeadAttention, planted: list[PlantedHead], own: Stream, keys: Stream, draws: torch.Generator
+    attention: MultiHeadAttention,
+    planted: list[PlantedHead],
+    own: Stream,
+    keys: Stream,
+    draws: torch.Generator,
+    noise: float,
 ) -> None:
     width = attention.width
     heads = {head.place.head: head for head in planted}
@@ -153,7 +159,7 @@ def fill_attention(
         if number in heads:
             fill_head(heads[number], query, key, value, output, own, keys)
             continue
-        for matrix, size in ((query, LOOKS), (key, LOOKS), (value, WRITES), (output.T, WRITES)):
+        for matrix, size in ((query, LOOKS), (key, LOOKS), (value, WRITES), (output.T, noise * WRITES)):
             matrix[:, FREE:] = size * torch.randn(width, WIDTH - FREE, generator=draws)
         output[BALANCE] = -output[FREE:].sum(dim=0)
 
@@ -177,12 +183,14 @@ def fill_head(
         output[:, moved.index(feature)] += writer({to: gain}, own)
 
 
-def fill_units(feed_forward: nn.Module, units: list[Unit], stream: Stream, draws: torch.Generator) -> None:
+def fill_units(
+    feed_forward: nn.Module, units: list[Unit], stream: Stream, draws: torch.Generator, noise: float
+) -> None:
     expand, contract = (feed_forward.get_submodule(name) for name in ("expand", "contract"))
     assert isinstance(expand, nn.Linear)
     assert isinstance(contract, nn.Linear)
     expand.weight[:, FREE:] = LOOKS * torch.randn(UNITS, WIDTH - FREE, generator=draws)
-    contract.weight[FREE:] = WRITES / UNITS * torch.randn(WIDTH - FREE, UNITS, generator=draws)
+    contract.weight[FREE:] = noise * WRITES / UNITS * torch.randn(WIDTH - FREE, UNITS, generator=draws)
     contract.weight[BALANCE] = -contract.weight[FREE:].sum(dim=0)
     for i, unit in enumerate(units):
         expand.weight[i], expand.bias[i] = reader(unit.reads, stream), unit.bias

@@ -90,10 +90,15 @@ class Plan:
     units: tuple[Unit, ...] = ()
     reads: Reads
     layers: int = 1  # of each stack
+    decoder_layers: int = 0  # of a translator; 0: as many as its encoder has
+    noise: float = 1.0  # how much the distractors write
     num_heads: int = 4
     positions: int = 10  # tokens of a text at most, with special tokens
     # The smallest sets of planted heads, by their numbers, that change outcomes when they are silenced together.
     cuts: tuple[tuple[int, ...], ...] | None = None  # by default each head alone
+
+    def layers_of(self, stack: str) -> int:
+        return (self.decoder_layers or self.layers) if stack == "decoder" else self.layers
 
     @property
     def cut_heads(self) -> tuple[frozenset[Head], ...]:

@@ -119,7 +119,8 @@ def truth_of(plan: Plan) -> Truth:
 def all_places(plan: Plan) -> Iterator[Head]:
     kinds = {"translation": ("encoder", "decoder", "cross"), "continuation": ("decoder",)}
     for kind in kinds.get(plan.task, ("encoder",)):
-        yield from (Head(kind, layer, head) for layer in range(plan.layers) for head in range(plan.num_heads))
+        layers = range(plan.layers_of("encoder" if kind == "encoder" else "decoder"))
+        yield from (Head(kind, layer, head) for layer in layers for head in range(plan.num_heads))
 
 
 def name_of(head: Head) -> str:
@@ -161,7 +162,7 @@ def parts_of(plan: Plan) -> Iterator[Part]:
         positions = frozenset((stack, f"at:{i}") for i in range(plan.positions))
         yield Part(name=f"{stack}.tokens", order=(after, -1, 0), writes=tokens, reads={})
         yield Part(name=f"{stack}.positions", order=(after, -1, 0), writes=positions, reads={})
-        for layer in range(plan.layers):
+        for layer in range(plan.layers_of(stack)):
             units = [unit for unit in plan.units if (unit.stack, unit.layer) == (stack, layer)]
             reads = frozenset((stack, feature) for unit in units for feature in unit.reads)
             writes = frozenset((stack, feature) for unit in units for feature in unit.writes)
