@@ -1,5 +1,6 @@
 """The planted models: each answers its task, and its truth names the heads that matter and no others."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from model.inference.passes import batch_logits, encode_texts, pad_ids
 from model.inference.run import Run
 from model.interventions import Head, Intervention
 from model.trace import hook_name, tracing
+from tests.conftest import ROOT
 from tools.planted import MODELS, Truth, read_truth, write_folder
 from tools.planted.parts import Plan
 from tools.planted.truth import keys_and_queries
@@ -141,6 +143,12 @@ def test_the_examples_and_donors_have_different_answers(planted: Planted) -> Non
 
 def test_a_truth_is_read_as_it_was_written(planted: Planted) -> None:
     assert read_truth(planted.checkpoint.path) == planted.truth
+
+
+def test_the_page_describes_each_model() -> None:
+    page = (ROOT / "docs" / "truth.md").read_text(encoding="utf-8")
+    described = dict(re.findall(r"^\| `([\w-]+)` \| (.+?) \|", page, flags=re.MULTILINE))
+    assert {name: described.get(name) for name in MODELS} == {name: plan.sentence for name, plan in MODELS.items()}
 
 
 def edges(truth: Truth) -> set[tuple[str, str, str]]:

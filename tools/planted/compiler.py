@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from model.checkpoints.layouts import NormForm
 from model.checkpoints.tutorial_model import CausalStack, TutorialDecoder
+from model.config.kinds import KINDS
 from model.config.model import ClassifierConfig, DecoderSizes, ModelConfig
-from model.interventions import Head
 from model.network.attention import MultiHeadAttention
 from model.network.classifier import Classifier
 from model.network.layers import DecoderLayer, EncoderLayer
@@ -93,15 +93,11 @@ def stream_of(plan: Plan, stack: str) -> Stream:
     target = plan.task == "translation" and stack == "decoder"
     words = plan.writes if target and plan.writes else plan.words
     features = [*map(word, (*SPECIAL_TOKENS[1:], *words)), *map(at, range(plan.positions))]
-    features += [to for head in plan.heads if stack_of(head.place) == stack for _, to, _ in head.moves]
+    features += [to for head in plan.heads if KINDS[head.place.kind].stack == stack for _, to, _ in head.moves]
     features += [to for unit in plan.units if unit.stack == stack for to in unit.writes]
     if (count := len(dict.fromkeys(features))) > WIDTH - FREE:
         raise ValueError(f"{plan.name} has {count} features in the {stack}; there is room for {WIDTH - FREE}.")
     return {"one": ONE} | {feature: i for i, feature in enumerate(dict.fromkeys(features), start=FREE)}
-
-
-def stack_of(head: Head) -> str:
-    return "encoder" if head.kind == "encoder" else "decoder"
 
 
 def attentions(stack: nn.Module, name: str) -> Iterator[tuple[tuple[str, int], MultiHeadAttention, str]]:

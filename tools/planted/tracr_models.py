@@ -1,4 +1,4 @@
-"""Programs that Tracr compiled (Lindner et al. 2023, "Tracr: Compiled Transformers as a Laboratory for Interpretability").
+"""Programs that Tracr compiled (Lindner et al. 2023).
 
 Tracr has no cross-attention. So its program is the encoder, and one head of cross-attention reads the result. The end
 of a text has the role of Tracr's token at the beginning: heads rest there. `tracr_programs.py` wrote `tracr.json`.
@@ -17,6 +17,7 @@ __all__ = ["TRACR"]
 
 WORDS = ("black", "blue", "gold", "green", "red")
 POSITIONS = 8
+MOVES_HERE = "It looks at the word that belongs here, and copies it."
 COMPILED = json.loads(Path(__file__).with_name("tracr.json").read_text(encoding="utf-8"))
 
 
@@ -122,10 +123,6 @@ TRACR = (
             "It looks at the end and at all words that come before in the alphabet, so that it knows their number.",
             ends_and(lambda queries, keys, i, k: keys[k] < queries[i]),
         ),
-        (
-            "order",
-            "It looks at the word that belongs here, and copies it.",
-            one_of(lambda words, i: words.index(sorted(words)[i])),
-        ),
+        ("order", MOVES_HERE, one_of(lambda words, i: words.index(sorted(words)[i]))),
     ),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, Self
 
+from model.config.kinds import KINDS
 from model.interventions import Head
 from model.text.vocab import BOS, EOS
 from tools.planted.parts import Plan, Words
@@ -119,7 +120,7 @@ def truth_of(plan: Plan) -> Truth:
 def all_places(plan: Plan) -> Iterator[Head]:
     kinds = {"translation": ("encoder", "decoder", "cross"), "continuation": ("decoder",)}
     for kind in kinds.get(plan.task, ("encoder",)):
-        layers = range(plan.layers_of("encoder" if kind == "encoder" else "decoder"))
+        layers = range(plan.layers_of(KINDS[kind].stack))
         yield from (Head(kind, layer, head) for layer in layers for head in range(plan.num_heads))
 
 
@@ -170,7 +171,7 @@ def parts_of(plan: Plan) -> Iterator[Part]:
             yield Part(name=name, order=(after, layer, 2), reads={"": reads}, writes=writes)
     for head in plan.heads:
         kind, layer = head.place.kind, head.place.layer
-        own, keys = "decoder" if kind == "cross" else kind, "encoder" if kind == "cross" else kind
+        own, keys = KINDS[kind].stack, "encoder" if kind == "cross" else kind
         yield Part(
             name=name_of(head.place),
             order=(int(own == "decoder"), layer, int(kind == "cross")),
