@@ -6,13 +6,15 @@ norm or an eigenvalue of a product is one of a (K, K) matrix.
 
 The scale of the norm in front of a head, and its subtraction of the mean, are part of the factors, and so are those of
 the norms that lie between two heads, or between a head and the logits. Their division by the deviation depends on the
-text and is left out: it multiplies a circuit with a positive number. Biases and the shifts of norms are constant and
+text and is left out: it multiplies a circuit with a positive number. Only where a head reads a single token, the norms
+in front of it divide by the deviation of this token's vector. Biases and the shifts of norms are constant and
 belong to no circuit; only the bias of the queries changes which keys a query prefers, and it counts there.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.streams import FloatArray, LinearMap, head_matrices, linearize, stacks_of, to_double
+from model.analysis.streams import FloatArray, LinearMap, linearize, stacks_of
 from model.checkpoints.checkpoint import Loaded
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
@@ -40,7 +42,9 @@ __all__ = [
     "token_writes",
 ]
 
-BLOCK = 4096  # tokens of the vocabulary at once
+BLOCK = 512  # tokens of the vocabulary at once: their vectors fit into the memory near a core
+TINY = 1e-30  # instead of 0 as a divisor, for heads whose weights are all 0
+EVERY = slice(None)  # all heads of a layer
 Circuit = tuple[Tensor, Tensor]  # two thin factors of the heads of a layer: (H, D, K) and (H, K, D)
 
 
@@ -66,7 +70,7 @@ class Spectrum:
 
         It is K if all values are equal, and 1 if only one is not 0.
         """
-        shares = self.values / self.values.sum()
+        shares = self.values / max(self.values.sum(), TINY)
         return float(np.exp(-(shares * np.log(np.where(shares > 0, shares, 1.0))).sum()))
 
 
@@ -97,14 +101,14 @@ def spectrum(checkpoint: Loaded, head: Head) -> dict[str, Spectrum]:
         ConfigError: the blocks of the model are not known.
     """
     model = checkpoint.model
-    found = circuits(model, block_of(model, head)[1])
+    found = circuits(model, block_of(model, head)[1], only(head))
     names: dict[Stage, str] = {"queries": "QK", "values": "OV"}
-    return {name: spectrum_of(*found[stage], head.head) for stage, name in names.items() if stage in found}
+    return {name: spectrum_of(found[stage]) for stage, name in names.items() if stage in found}
 
 
-def spectrum_of(left: Tensor, right: Tensor, head: int) -> Spectrum:
-    """The singular values of left (H, D, K) times right (H, K, D), from triangular factors (K, K)."""
-    first, second = torch.linalg.qr(left[head]).R, torch.linalg.qr(right[head].T).R
+def spectrum_of(factors: Circuit) -> Spectrum:
+    """The singular values of the circuit of one head, from triangular factors (K, K)."""
+    first, second = (torch.linalg.qr(part[0].double()).R for part in (factors[0], factors[1].mT))
     return Spectrum(values=torch.linalg.svdvals(first @ second.T).numpy())
 
 
@@ -153,9 +157,9 @@ def token_writes(checkpoint: Loaded, head: Head, keys: Sequence[int], most: int 
     """
     model = checkpoint.model
     values, outputs, unembedding = to_vocabulary(model, head)
-    logits = keys_alone(model, head, keys) @ values @ outputs @ unembedding.T  # (N, V)
+    logits = keys_alone(model, head)(keys) @ values @ outputs @ unembedding.T  # (N, V)
     changes = logits - logits.mean(dim=1, keepdim=True)
-    return extremes(changes / changes.std(dim=1, keepdim=True).clamp_min(1e-30), most)
+    return extremes(changes / changes.std(dim=1, keepdim=True).clamp_min(TINY), most)
 
 
 @torch.no_grad()
@@ -177,8 +181,8 @@ def copying_score(checkpoint: Loaded, head: Head) -> float:
         (outputs @ rows.T) @ (read[: len(rows)] @ values)  # (K, K)
         for read, rows in zip(every_key(checkpoint, head), unembedding.split(BLOCK), strict=False)
     )
-    eigenvalues = torch.linalg.eigvals(sum(factors))
-    return float(eigenvalues.real.sum() / eigenvalues.abs().sum())
+    eigenvalues = torch.linalg.eigvals(finite(sum(factors, torch.zeros(()))))
+    return float(eigenvalues.real.sum() / eigenvalues.abs().sum().clamp_min(TINY))
 
 
 @torch.no_grad()
@@ -194,17 +198,19 @@ def compositions(checkpoint: Loaded, head: Head) -> Compositions:
     """
     model = checkpoint.model
     own = block_of(model, head)[1]
-    circuits_here = {stage: one_head(found, head.head) for stage, found in circuits(model, own).items()}
+    circuits_here = circuits(model, own, only(head))
     every = [(stack, block) for stack in stacks_of(model) for block in attention_blocks(stack)]
     into: list[Composition] = []
     out_of: list[Composition] = []
     for stack, writer in every:
         here = writer.name == own.name
         writers = [head] if here else heads_of(model, writer)
-        values, outputs = circuits_here["values"] if here else circuit(model, writer, "values")
+        values, outputs = circuits_here["values"] if here else circuit(model, writer, EVERY, "values")
         for reader, stages, moved in readers(model, stack, writer, outputs):
             if here:
-                out_of += links(writers, (values, moved), heads_of(model, reader), circuits(model, reader), stages)
+                out_of += links(
+                    writers, (values, moved), heads_of(model, reader), circuits(model, reader, EVERY), stages
+                )
             elif reader.name == own.name:
                 into += links(writers, (values, moved), [head], circuits_here, stages)
     return Compositions(into=strongest(into), out_of=strongest(out_of), baseline=model.config.d_model**-0.5)
@@ -222,8 +228,8 @@ def links(
     for stage in stages:
         if stage in read:
             scores = composition(left, read[stage])  # (W, R)
-            for (i, writer), (j, reader) in product(enumerate(writers), enumerate(readers)):
-                yield Composition(writer=writer, reader=reader, through=stage, score=float(scores[i, j]))
+            for (writer, reader), found in zip(product(writers, readers), scores.flatten().tolist(), strict=True):
+                yield Composition(writer=writer, reader=reader, through=stage, score=found)
 
 
 def strongest(found: Sequence[Composition]) -> tuple[Composition, ...]:
@@ -235,8 +241,8 @@ def heads_of(model: Reads, block: Block) -> list[Head]:
     return [Head(block.kind, block.layer, head) for head in range(model.config.num_heads)]
 
 
-def one_head(circuit: Circuit, head: int) -> Circuit:
-    return circuit[0][head : head + 1], circuit[1][head : head + 1]
+def only(head: Head) -> slice:
+    return slice(head.head, head.head + 1)
 
 
 def block_of(model: Reads, head: Head) -> tuple[Stack, Block]:
@@ -262,17 +268,18 @@ def linear_part(step: ReadoutStep | None) -> LinearMap:
     Raises:
         ConfigError: the step is a function that is not linear.
     """
-    sample = step.scale.double().cpu() if isinstance(step, Norm) else torch.tensor([-2.0, -1.0, 1.0, 2.0]).double()
-    found = replace(linearize(step, sample), divisor=None, constant=None)
+    sample = step.scale.cpu() if isinstance(step, Norm) else torch.tensor([-2.0, -1.0, 1.0, 2.0])
+    found = linearize(step, sample)
+    factor, weight = (None if part is None else part.float() for part in (found.factor, found.weight))
     if not isinstance(step, Activation):
-        return found
-    assert found.factor is not None
-    if not torch.allclose(found.factor, found.factor[:1]):
+        return LinearMap(centred=found.centred, factor=factor, weight=weight)
+    assert factor is not None
+    if not torch.allclose(factor, factor[:1]):
         raise ConfigError(
             "The model applies a function that is not linear between its last state and its logits. So what a head "
             "writes changes no logit by a fixed amount."
         )
-    return replace(found, factor=found.factor[:1])
+    return LinearMap(factor=factor[:1])
 
 
 def matrix_of(model: Reads, block: Block, stage: Stage) -> Matrix:
@@ -293,37 +300,44 @@ def matrix_of(model: Reads, block: Block, stage: Stage) -> Matrix:
 def matrix_of_head(model: Reads, head: Head, stage: Stage) -> Matrix:
     """What computes the queries, keys or values of one head, D → K, in single precision."""
     whole = matrix_of(model, block_of(model, head)[1], stage)
-
-    def own(rows: Tensor) -> Tensor:
-        return rows.float().cpu().unflatten(0, (model.config.num_heads, -1))[head.head]
-
-    return Matrix(weight=own(whole.weight), bias=None if whole.bias is None else own(whole.bias))
+    bias = None if whole.bias is None else by_head(model, whole.bias, only(head))[0]
+    return Matrix(weight=by_head(model, whole.weight, only(head))[0], bias=bias)
 
 
-def circuits(model: Reads, block: Block) -> dict[Stage, Circuit]:
-    """What the heads of a layer do with what each stage reads; a stage without a fixed matrix is missing."""
-    found: dict[Stage, Circuit] = {"values": circuit(model, block, "values")}
+def circuits(model: Reads, block: Block, heads: slice) -> dict[Stage, Circuit]:
+    """What heads of a layer do with what each stage reads; a stage without a fixed matrix is missing."""
+    found: dict[Stage, Circuit] = {"values": circuit(model, block, heads, "values")}
     with suppress(ConfigError):  # `token_keys` says why
-        found |= {stage: circuit(model, block, stage) for stage in STAGES if stage not in found}
+        found |= {stage: circuit(model, block, heads, stage) for stage in STAGES if stage not in found}
     return found
 
 
-def circuit(model: Reads, block: Block, stage: Stage) -> Circuit:
+def circuit(model: Reads, block: Block, heads: slice, stage: Stage) -> Circuit:
     """For queries W_Q and W_Kᵀ, for keys W_K and W_Qᵀ, for values W_V and W_O."""
-    assert block.kind is not None
-    heads = model.config.num_heads
     if stage == "values":
-        mixing = head_matrices(model, block.kind, block.layer, heads)[0] * block.multiplier  # (H, K, D)
-        return folded(model, block, stage), linear_part(block.norm_added).parts(mixing)
+        assert block.kind is not None
+        mixing = by_head(model, model.mixing(block.kind, block.layer).matrix, heads) * block.multiplier  # (H, K, D)
+        return folded(model, block, heads, stage), linear_part(block.norm_added).parts(mixing)
     other: Stage = "keys" if stage == "queries" else "queries"
-    return folded(model, block, stage), folded(model, block, other).mT
+    return folded(model, block, heads, stage), folded(model, block, heads, other).mT
 
 
-def folded(model: Reads, block: Block, stage: Stage) -> Tensor:
+def folded(model: Reads, block: Block, heads: slice, stage: Stage) -> Tensor:
     """The matrix of each head after the norm of what it reads, (H, D, K)."""
-    weight = to_double(matrix_of(model, block, stage).weight)  # (H·K, D)
-    norm = linear_part(None if reads_memory(block, stage) else block.norm_before)
-    return norm.pulled_back(weight).unflatten(0, (model.config.num_heads, -1)).mT
+    weight = by_head(model, matrix_of(model, block, stage).weight, heads)  # (H, K, D)
+    return linear_part(None if reads_memory(block, stage) else block.norm_before).pulled_back(weight).mT
+
+
+def by_head(model: Reads, rows: Tensor, heads: slice) -> Tensor:
+    """Rows (H·K, …) of some heads in single precision, (H, K, …)."""
+    return finite(rows.unflatten(0, (model.config.num_heads, -1))[heads].float().cpu())
+
+
+def finite(numbers: Tensor) -> Tensor:
+    """The same tensor. Raises ConfigError if it has infinite numbers or values that are not numbers."""
+    if bool(torch.isfinite(numbers).all()):
+        return numbers
+    raise ConfigError("Some weights are not finite numbers, so the head has no circuits.")
 
 
 def readers(
@@ -355,7 +369,7 @@ def composition(first: Circuit, second: Circuit) -> Tensor:
     left, middle, right = a.mT @ a, b @ c, d @ d.mT  # (…, K, K) each
     whole = ((left @ middle) * (middle @ right)).sum(dim=(-2, -1))
     parts = (left * (b @ b.mT)).sum(dim=(-2, -1)) * ((c.mT @ c) * right).sum(dim=(-2, -1))
-    return (whole.clamp_min(0) / parts.clamp_min(1e-300)).sqrt()
+    return (whole.clamp_min(0) / parts.clamp_min(TINY)).sqrt()
 
 
 def read_alone(model: Reads, stack: Stack, block: Block | None, ids: Sequence[int] | Tensor) -> Tensor:
@@ -376,25 +390,25 @@ def read_alone(model: Reads, stack: Stack, block: Block | None, ids: Sequence[in
     return stream if norm is None else norm(stream)
 
 
-def keys_alone(model: Reads, head: Head, ids: Sequence[int] | Tensor) -> Tensor:
-    """What keys and values are computed from for tokens that stand alone, (N, D).
+def keys_alone(model: Reads, head: Head) -> Callable[[Sequence[int] | Tensor], Tensor]:
+    """From tokens that stand alone to what their keys and values are computed from, (N, D).
 
     It has no shift of the norm of this layer, which is the same for all tokens.
     """
     stack, block = block_of(model, head)
     if head.kind == "cross":
-        return read_alone(model, model.stack("encoder"), None, ids)
-    read = read_alone(model, stack, block, ids)
-    return read if block.norm_before is None else read - block.norm_before.shift.to(read)
+        return partial(read_alone, model, model.stack("encoder"), None)
+    norm = block.norm_before
+    plain = block if norm is None else replace(block, norm_before=replace(norm, shift=torch.zeros_like(norm.shift)))
+    return partial(read_alone, model, stack, plain)
 
 
 def every_key(checkpoint: Loaded, head: Head) -> Iterator[Tensor]:
     """`keys_alone` for all tokens of the vocabulary, in blocks (N, D)."""
-    side = KINDS[head.kind].keys if KINDS[head.kind].keys == "source" else "target"
+    side = "source" if KINDS[head.kind].keys == "source" else "target"
     size = getattr(checkpoint.tokenizers, side).size
-    size = min(size, getattr(checkpoint.model.config, f"{side}_vocab_size", size))
-    for first in range(0, size, BLOCK):
-        yield keys_alone(checkpoint.model, head, torch.arange(first, min(first + BLOCK, size)))
+    size = min(size, getattr(checkpoint.model.config, f"{side}_vocab_size", size))  # there may be more rows, or fewer
+    return map(keys_alone(checkpoint.model, head), torch.arange(size).split(BLOCK))
 
 
 def to_vocabulary(model: Reads, head: Head) -> tuple[Tensor, Tensor, Tensor]:
@@ -409,19 +423,21 @@ def to_vocabulary(model: Reads, head: Head) -> tuple[Tensor, Tensor, Tensor]:
             "The outputs of this head reach no word directly: only a later part of the model writes words."
         )
     values = matrix_of_head(model, head, "values").weight.T
-    outputs = circuit(model, block, "values")[1][head.head]  # (K, D)
+    outputs = circuit(model, block, only(head), "values")[1][0]  # (K, D)
     after = stack.blocks[[one.name for one in stack.blocks].index(block.name) :]
     last = max(index for index, step in enumerate(stack.readout) if isinstance(step, Matrix))
     unembedding = stack.readout[last]
     assert isinstance(unembedding, Matrix)
     for step in (*(one.norm_after for one in after), stack.final_norm, *stack.readout[:last]):
         outputs = linear_part(step).parts(outputs)
-    return values, outputs.float(), unembedding.weight.float().cpu()
+    return values, outputs, unembedding.weight.float().cpu()
 
 
 def extremes(numbers: Tensor, most: int) -> Extremes:
     """The largest and the smallest numbers of each row (N, V)."""
-    top, bottom = (numbers.topk(min(most, numbers.size(1)), dim=1, largest=largest) for largest in (True, False))
+    top, bottom = (
+        finite(numbers).topk(min(most, numbers.size(1)), dim=1, largest=largest) for largest in (True, False)
+    )
     return Extremes(
         most=top.indices.numpy(),
         most_values=top.values.double().numpy(),
