@@ -5,7 +5,7 @@ There are translators, language models, readers and classifiers. All share their
 
 import inspect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from model.foreign.architecture import fills_gaps
 from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.generation import rules_of
 from model.foreign.positions import find_positions
+from model.foreign.projections import Found, find_projections
 from model.foreign.readout import describe_matrix
 from model.foreign.returned_attention import place_returned_weights
 from model.foreign.sizes import few_tokens, learned_positions, run_on, sizes_of
@@ -31,8 +32,8 @@ from model.foreign.stacks import ForeignStacks
 from model.foreign.tokenizer import Segments
 from model.messages import N_, Message
 from model.network.position_kind import PositionKind
-from model.network.protocols import Cache, HeadMixing, Padding
-from model.network.residual_stream import Stack, StackName
+from model.network.protocols import Cache, HeadMixing, Padding, Stage
+from model.network.residual_stream import Matrix, Stack, StackName
 from model.text.vocab import Specials
 from model.trace import active_trace
 
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 READ_ONLY = N_("Nothing can be changed in this model, and only its attention weights are known: {error}.")
+
+STAGE_NAMES: Mapping[Stage, str] = {"queries": N_("queries"), "keys": N_("keys"), "values": N_("values")}
 
 
 class ForeignModel(nn.Module):
@@ -73,6 +76,7 @@ class ForeignModel(nn.Module):
         sizes = self.place_attention(needed)
         self.stacks = ForeignStacks(model, {KINDS[kind].stack for kind in needed})
         self.position_kinds: dict[str, PositionKind] = {}
+        self.projections: Found | None = None
         self.config = sizes
 
     @property
@@ -136,6 +140,25 @@ class ForeignModel(nn.Module):
         matrix = describe_matrix(hooks.projection[0])
         bias = torch.zeros(len(matrix.weight)) if matrix.bias is None else matrix.bias
         return HeadMixing(matrix=matrix.weight.T.float(), bias=bias.float())
+
+    def projection(self, kind: str, layer: int, stage: Stage) -> Matrix:
+        """See `Reads.projection`. The first call runs the model on a few tokens."""
+        self.hooks_of(kind, layer)
+        if self.projections is None:
+            names = dict.fromkeys(KINDS[kind].stack for kind in self.config.kinds)
+            by_hooks = {module.hooks: module for module in self.model.modules() if hasattr(module, "hooks")}
+            attention = {place: by_hooks[hooks] for place, hooks in self.hooks.items()}
+            with torch.inference_mode(False):
+                self.projections = find_projections(self.model, [self.stack(name) for name in names], attention)
+        found = self.projections.get((kind, layer, stage))
+        if found is None:
+            raise ConfigError(
+                "Models of the family {family} compute their {stage} with more than one matrix, for example with a "
+                "norm after it. So a head has no fixed matrix for them.",
+                family=self.model.config.model_type,
+                stage=Message(STAGE_NAMES[stage]),
+            )
+        return found.matrix
 
 
 class ForeignCache:

@@ -1,5 +1,6 @@
 """What the models have in common that are written in our code: translators, the classifier and decoders."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -8,13 +9,20 @@ from torch import Tensor, nn
 from model.config.foreign import ForeignSizes
 from model.config.model import AnyModelConfig, ModelConfig, RecurrentConfig
 from model.config.section import ConfigError
+from model.network.attention import MultiHeadAttention
 from model.network.description import describe_positions
 from model.network.position_kind import PositionKind
-from model.network.protocols import Cache, HeadMixing
-from model.network.residual_stream import Stack, StackName
+from model.network.protocols import Cache, HeadMixing, Stage
+from model.network.residual_stream import Matrix, Stack, StackName
 from model.trace import hook_name
 
 __all__ = ["OwnModel", "Translator", "token_embeddings"]
+
+PROJECTIONS: Mapping[Stage, str] = {
+    "queries": "query_projection",
+    "keys": "key_projection",
+    "values": "value_projection",
+}
 
 
 class OwnModel(nn.Module):
@@ -44,6 +52,14 @@ class OwnModel(nn.Module):
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
         assert isinstance(projection, nn.Linear)
         return HeadMixing(matrix=projection.weight.detach().T, bias=projection.bias.detach())
+
+    def projection(self, kind: str, layer: int, stage: Stage) -> Matrix:
+        attention = self.get_submodule(hook_name(kind, layer, stage).rpartition(".")[0])
+        assert isinstance(attention, MultiHeadAttention)
+        linear = getattr(attention, PROJECTIONS[stage])
+        by_head = torch.arange(linear.out_features).view(1, -1, 1, attention.width)  # (1, G, 1, K)
+        rows = attention.for_each_head(by_head).flatten()  # (H·K,)
+        return Matrix(weight=linear.weight.detach()[rows], bias=linear.bias.detach()[rows])
 
     def position_kind(self, name: StackName) -> PositionKind:
         return describe_positions(self.get_submodule(name))

@@ -6,15 +6,16 @@ libraries. Where it must know what a model can do, it asks for a protocol and no
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeGuard, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, get_args, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from model.network.position_kind import PositionKind
-from model.network.residual_stream import Stack, StackName
+from model.network.residual_stream import Matrix, Stack, StackName
 
 __all__ = [
+    "STAGES",
     "Cache",
     "ClassifierSizes",
     "Classifies",
@@ -24,10 +25,15 @@ __all__ = [
     "Reads",
     "ReadsBatches",
     "Sizes",
+    "Stage",
     "WriterSizes",
     "Writes",
     "classifies",
 ]
+
+
+Stage = Literal["queries", "keys", "values"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 class Sizes(Protocol):
@@ -167,6 +173,16 @@ class Reads(Protocol):
 
         Raises:
             ConfigError: it does more than multiply the head outputs with one matrix.
+        """
+        ...
+
+    def projection(self, kind: str, layer: int, stage: Stage) -> Matrix:
+        """How an attention layer computes the queries, keys or values of all heads, D → H·K, before any rotation.
+
+        Heads that share their keys and values have equal rows. `layer` counts from 0.
+
+        Raises:
+            ConfigError: it does more than multiply what it reads with one matrix, or the matrix is not known.
         """
         ...
 

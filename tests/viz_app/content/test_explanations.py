@@ -8,7 +8,7 @@ from tools.words import SOURCES
 from viz_app.content.explanations import EXPLANATIONS
 
 COMMANDS = {
-    *("alpha", "begin", "beta", "cap", "cdot", "cos", "Delta", "end", "frac", "in", "infty", "left", "ln", "lVert"),
+    *("alpha", "begin", "beta", "cap", "cdot", "cos", "Delta", "end", "exp", "frac", "in", "infty", "lambda", "left", "ln", "lVert"),
     *("mathrm", "max", "mid", "min", "propto", "qquad", "quad", "right", "rVert", "sigma", "sin", "sqrt", "sum"),
     *("tfrac", "top"),
 }
