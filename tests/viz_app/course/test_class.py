@@ -15,7 +15,8 @@ from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.catalogue import lesson_named
 from viz_app.sections.course.class_room import answer_csv
 from viz_app.server import addresses
-from viz_app.session import classes
+from viz_app.server.store import shared_store
+from viz_app.session.classes import CLASSES
 
 OpenApp = Callable[..., AppTest]
 LESSON, MASKS = lesson_named("query-key-value"), lesson_named("masks-and-decoding")
@@ -24,11 +25,9 @@ TEXTS = lesson_text(LESSON.name, "en").steps
 
 @pytest.fixture(autouse=True)
 def no_class_before() -> Iterator[None]:
-    classes.CLASSES._classes.clear()
-    classes.CLASSES._closed.clear()
+    shared_store.cache_clear()
     yield
-    classes.CLASSES._classes.clear()
-    classes.CLASSES._closed.clear()
+    shared_store.cache_clear()
 
 
 @pytest.fixture
@@ -127,12 +126,13 @@ def test_the_answers_of_a_closed_class_can_be_saved_and_compute_nothing(open_app
     step, code = LESSON.steps[0], code_of(teacher)
     student = join(open_app, code)
     student.button_group(key=f"lesson_answer_{LESSON.link(step)}").set_value("keys").run()
-    (who,) = classes.CLASSES._classes[code].members
+    who = student.session_state["visitor"].name
+    assert CLASSES.class_of(who) == code
     for place, token in enumerate(('=HYPERLINK("x")', "+1", "@a", "-")):
-        classes.CLASSES.note_answer(who, LESSON.name, f"step-{place}", token, right=False)
+        CLASSES.note_answer(who, LESSON.name, f"step-{place}", token, right=False)
     teacher.button(key="class_close").click().run()
     assert "closed_csv" in downloads(teacher)
-    report = classes.CLASSES.closed_report(next(iter(classes.CLASSES._closed)))
+    report = CLASSES.closed_report(teacher.session_state["visitor"].name)
     assert report
     table = pd.read_csv(BytesIO(answer_csv(report)))
     assert table["first answer"].tolist() == ["keys", '\'=HYPERLINK("x")', "'+1", "'@a", "'-"]
@@ -171,7 +171,9 @@ def test_the_class_collects_the_answers_to_the_questions(open_app: OpenApp, teac
     assert not student.exception, student.exception
     teacher.run()
     assert "class_questions" in downloads(teacher)
-    ((rounds,),) = [one.rounds.values() for one in classes.CLASSES._classes[code_of(teacher)].members.values()]
+    report = CLASSES.report(teacher.session_state["visitor"].name)
+    assert report
+    ((rounds,),) = [one.values() for one in report.rounds.values()]
     assert rounds == {"order": "same"}
 
 

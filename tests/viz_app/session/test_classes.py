@@ -2,6 +2,7 @@
 
 import pytest
 
+from viz_app.server.sqlite_store import MEMORY, SqliteStore
 from viz_app.session.classes import Classes, FullClassError
 
 LESSON = "many-heads"
@@ -17,7 +18,8 @@ class Clock:
 
 
 def classes(clock: Clock | None = None, **settings: int) -> Classes:
-    return Classes(clock=clock or Clock(), **({"most": 3, "most_members": 2, "seconds": 100} | settings))
+    store = SqliteStore(MEMORY, clock=clock or Clock())
+    return Classes(store=lambda: store, **({"most": 3, "most_members": 2, "seconds": 100} | settings))
 
 
 def test_the_teacher_sees_where_the_class_is_and_what_it_answered_first() -> None:
