@@ -29,7 +29,7 @@ class AddressError(Exception):
 
 class RedisRecords(Records):
     def __init__(self, pipe: Any) -> None:
-        super().__init__()
+        super().__init__(time.time())
         self._pipe = pipe
 
     def _watched(self, kind: Kind, key: str) -> str:
@@ -48,7 +48,7 @@ class RedisRecords(Records):
 
     def write(self) -> dict[Kind, int]:
         """Write everything in one transaction. Returns how many records there are of each kind that it wrote."""
-        now, pipe = time.time(), self._pipe
+        now, pipe = self.now, self._pipe
         kinds = list({kind for kind, _ in self.written})
         pipe.multi()
         for (kind, key), fields in self.written.items():

@@ -34,23 +34,23 @@ FIELDS = "FROM field JOIN record ON record = id WHERE kind = ? AND key = ? AND e
 
 class SqliteRecords(Records):
     def __init__(self, connection: sqlite3.Connection, now: float) -> None:
-        super().__init__()
-        self._run, self._now = connection.execute, now
+        super().__init__(now)
+        self._run = connection.execute
 
     def read(self, kind: Kind, key: str, field: str) -> str | None:
-        row = self._run(f"SELECT value {FIELDS} AND name = ?", (kind.name, key, self._now, field)).fetchone()
+        row = self._run(f"SELECT value {FIELDS} AND name = ?", (kind.name, key, self.now, field)).fetchone()
         return row[0] if row else None
 
     def read_all(self, kind: Kind, key: str) -> dict[str, str]:
-        return dict(self._run(f"SELECT name, value {FIELDS}", (kind.name, key, self._now)))
+        return dict(self._run(f"SELECT name, value {FIELDS}", (kind.name, key, self.now)))
 
     def count(self, kind: Kind, key: str) -> int:
-        return int(self._run(f"SELECT count(*) {FIELDS}", (kind.name, key, self._now)).fetchone()[0])
+        return int(self._run(f"SELECT count(*) {FIELDS}", (kind.name, key, self.now)).fetchone()[0])
 
     def write(self) -> None:
         """Write everything, and remove what has expired or is too much."""
         for kind in {kind for kind, _ in self.written}:
-            self._run("DELETE FROM record WHERE kind = ? AND expires <= ?", (kind.name, self._now))
+            self._run("DELETE FROM record WHERE kind = ? AND expires <= ?", (kind.name, self.now))
         for (kind, key), fields in self.written.items():
             if fields is None:
                 self._run("DELETE FROM record WHERE kind = ? AND key = ?", (kind.name, key))
@@ -64,7 +64,7 @@ class SqliteRecords(Records):
         ((record,),) = self._run(
             "INSERT INTO record (kind, key, expires) VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET expires = excluded.expires RETURNING id",
-            (kind.name, key, self._now + kind.seconds),
+            (kind.name, key, self.now + kind.seconds),
         ).fetchall()
         for name, value in fields.items():
             if value is None:

@@ -57,9 +57,14 @@ class Kind:
 
 
 class Records(ABC):
-    """What one change of the store reads, and what it writes at its end. Reads see the state before the change."""
+    """What one change of the store reads, and what it writes at its end. Reads see the state before the change.
 
-    def __init__(self) -> None:
+    Args:
+        now: The time of the change in seconds since 1970.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.now = now
         self.written: dict[tuple[Kind, str], dict[str, str | None] | None] = {}  # None: the record is removed
 
     @abstractmethod

@@ -25,6 +25,8 @@ __all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError", "own
 Result = TypeVar("Result")
 HIDDEN = ""  # the answer of a member whose own words nobody else may read
 LONGEST = 60  # characters of an answer
+AWAY = 180.0  # seconds without a sign of a member; an open page looks every few seconds, a hidden one every minute
+SIGN = 30.0  # seconds between two signs of a member that are written
 MOST_UNSENT = 10_000  # notes of a process that wait for the store: an hour of a large school
 FACTS = ""  # the field of a class with the class itself; the others have its members
 
@@ -41,7 +43,7 @@ class ClassReport:
         code: The code that members type.
         lesson: The name of the lesson that the teacher has chosen.
         members: How many joined.
-        at: Step of this lesson → how many members are there now.
+        at: Step of this lesson → how many members have it open now.
         first: Step of this lesson → answer → how many members answered this first.
         right: Step of this lesson → how many members found a right answer.
         answers: The first answers in all lessons of the class: lesson, step, answer, and how many members gave it.
@@ -63,6 +65,7 @@ class Member:
     """One browser in a class."""
 
     name: str = field(default_factory=lambda: secrets.token_hex(4))  # random, for this class only
+    seen: float = 0.0  # the time of the latest sign, on the clock of the store
     led_to: str = ""  # the lesson that the class has opened for this member
     at: tuple[str, str] | list[str] = ("", "")  # lesson and step
     first: dict[str, dict[str, str]] = field(default_factory=dict)  # lesson → step → answer
@@ -88,7 +91,7 @@ class Membership:
     member: Member
 
 
-def report_of(code: str, facts: Facts, members: list[Member]) -> ClassReport:
+def report_of(code: str, facts: Facts, members: list[Member], now: float) -> ClassReport:
     lesson = facts.lessons[-1]
     counts = Counter(
         (name, step, answer)
@@ -104,7 +107,7 @@ def report_of(code: str, facts: Facts, members: list[Member]) -> ClassReport:
         code=code,
         lesson=lesson,
         members=len(members),
-        at=Counter(member.at[1] for member in members if member.at[0] == lesson),
+        at=Counter(one.at[1] for one in members if one.at[0] == lesson and now - one.seen < AWAY),
         first=first,
         right=Counter(step for member in members for step in member.right.get(lesson, ())),
         answers=tuple((*given, count) for given, count in counts.items()),
@@ -193,22 +196,26 @@ class Classes:
                 self._remove_member(records, before, visitor)
             member = Member(**(known or {}))
             member.led_to = facts.lessons[-1]
-            records.put(self._class, code, {visitor: asdict(member)})
-            records.put(self._visitor, visitor, {"joined": code})
+            self._put_member(records, Membership(code=code, facts=facts, member=member), visitor)
             return member.led_to
 
         return self._change(change)
 
     def next_lesson(self, visitor: str) -> str | None:
-        """The lesson that the teacher has chosen since the class opened one for this member; None without one."""
+        """The lesson that the teacher has chosen since the class opened one for this member; None without one.
+
+        Open pages ask this every few seconds, so it is also a sign that the member is here.
+        """
 
         def change(records: Records) -> str | None:
             found = self._membership(records, visitor)
-            if found is None or found.member.led_to == found.facts.lessons[-1]:
+            if found is None:
                 return None
-            found.member.led_to = found.facts.lessons[-1]
-            self._put_member(records, found, visitor)
-            return found.member.led_to
+            before, lesson = found.member.led_to, found.facts.lessons[-1]
+            found.member.led_to = lesson
+            if before != lesson or records.now - found.member.seen > SIGN:
+                self._put_member(records, found, visitor)
+            return lesson if before != lesson else None
 
         return self._change(change)
 
@@ -264,7 +271,7 @@ class Classes:
                 return None
             records.put(self._class, code, {FACTS: asdict(facts)})  # the class is in use
             records.put(self._visitor, teacher, {"open": code})
-            return report_of(code, facts, self._members(records, code))
+            return report_of(code, facts, self._members(records, code), records.now)
 
         return self._change(change)
 
@@ -274,7 +281,7 @@ class Classes:
         def change(records: Records) -> ClassReport | None:
             code = records.get(self._visitor, teacher, "closed")
             facts = self._facts(records, code)
-            return report_of(code, facts, self._members(records, code)) if facts else None
+            return report_of(code, facts, self._members(records, code), records.now) if facts else None
 
         return self._change(change)
 
@@ -330,6 +337,7 @@ class Classes:
         return Membership(code=code, facts=facts, member=Member(**member)) if facts and member else None
 
     def _put_member(self, records: Records, found: Membership, visitor: str) -> None:
+        found.member.seen = records.now
         records.put(self._class, found.code, {visitor: asdict(found.member)})
         records.put(self._visitor, visitor, {"joined": found.code})
 
