@@ -8,14 +8,14 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-__all__ = ["ROOT", "Server", "free_port", "streamlit", "wait_until_up"]
+__all__ = ["ROOT", "Server", "free_port", "school", "streamlit", "wait_until_up"]
 
 ROOT = Path(__file__).resolve().parent.parent
 NAN = float("nan")
@@ -61,9 +61,23 @@ def wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
 def streamlit(script: str, *options: str) -> Iterator[Server]:
     """Serve a script of this repository on a free port of this machine, until the context ends."""
     port = free_port()
-    url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless=true", f"--server.port={port}"]
-    command += ["--server.address=127.0.0.1", *options]
+    with started([*command, "--server.address=127.0.0.1", *options], port) as server:
+        yield server
+
+
+@contextmanager
+def school(processes: int) -> Iterator[Server]:
+    """Serve the app in several processes behind nginx, until the context ends."""
+    port = free_port()
+    command = [sys.executable, "deploy/serve.py", "--processes", str(processes), "--port", str(port)]
+    with started(command, port) as server:
+        yield server
+
+
+@contextmanager
+def started(command: Sequence[str], port: int) -> Iterator[Server]:
+    url = f"http://127.0.0.1:{port}"
     environment = {name: value for name, value in os.environ.items() if name != "HEADLIGHT_CHECKPOINTS"}
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)

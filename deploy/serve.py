@@ -5,11 +5,15 @@
 
 On two machines that reach each other at 10.0.0.1 and 10.0.0.2:
 
+    export HEADLIGHT_STORE=redis://10.0.0.1:6379                                                # on both, for classes
     python deploy/serve.py --processes 4 --no-nginx --address 10.0.0.2 --port 8501              # on the second
     python deploy/serve.py --processes 4 --address 0.0.0.0 --port 80 --also 10.0.0.2:8501-8504  # on the first
 
 nginx comes from Debian (`apt-get install nginx-light`). Its configuration is `nginx.conf` in this folder, with the
 addresses filled in. A process that ends is started again. Ctrl-C ends all of them.
+
+The processes share classes and codes in the store that HEADLIGHT_STORE names. Without it, those of one machine share a
+temporary file, and those of several machines have no classes.
 """
 
 import argparse
@@ -234,12 +238,19 @@ def main() -> None:
         signal.signal(ending, signal.default_int_handler)
     for place in local if given.no_nginx else [listen]:
         require_free(place)
-    processes = Processes(local)
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        several_machines = given.no_nginx or given.also
+        os.environ.setdefault("HEADLIGHT_STORE", "none" if several_machines else f"{folder}/store.sqlite")
+        serve(Processes(local), given, listen)
+
+
+def serve(processes: Processes, given: argparse.Namespace, listen: str) -> None:
+    """Run the processes, and nginx before them, until Ctrl-C."""
     try:
         processes.start_all()
         if given.no_nginx:
             processes.keep_running()
-        with nginx([*local, *given.also], listen) as proxy:
+        with nginx([*processes.addresses, *given.also], listen) as proxy:
             print(f"Headlight is at http://{listen}. Press Ctrl-C to end it.", flush=True)
             processes.keep_running(until=proxy)
         raise SystemExit("nginx has ended. Its message is above.")

@@ -95,7 +95,15 @@ SLOW_FILES = {
     *("test_agreement", "test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line"),
     *("test_docs", "test_installation", "test_own_checkpoints", "test_patching", "test_presence", "test_promises"),
     *("test_services", "test_streams", "test_training_jobs", "test_translate_page"),
-    *("test_bundle", "test_run", "test_tiny_checkpoints", "test_upload_memory", "test_warm_process"),
+    *(
+        "test_bundle",
+        "test_classes_of_processes",
+        "test_run",
+        "test_store",
+        "test_tiny_checkpoints",
+        "test_upload_memory",
+        "test_warm_process",
+    ),
 }
 SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}
 

@@ -16,6 +16,7 @@ PROGRAMS = (
     (BROWSERS, ("chromium-headless-shell", "fonts-noto-cjk")),
     (FIREFOX, ("firefox-esr",)),
     (("nginx",), ("nginx-light",)),
+    (("valkey-server", "redis-server"), ("redis-server",)),
     (("g++",), ("g++",)),
 )
 say = functools.partial(print, flush=True)  # before the lines of the program that comes next

@@ -11,6 +11,8 @@ as well.
 `streamlit_bridge.py` reads the internals of Streamlit.
 """
 
+import hashlib
+import secrets
 import threading
 import time
 import weakref
@@ -54,9 +56,15 @@ class Tab:
 
 
 class Visitor:
-    """A browser. Two visitors are never equal."""
+    """A browser. Two visitors are never equal.
 
-    def __init__(self) -> None:
+    Args:
+        secret: Of the browser, if it has one.
+    """
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        # All processes of the server name a browser alike, and nobody can find the secret from the name.
+        self.name = hashlib.sha256(secret or secrets.token_bytes()).hexdigest()[:32]
         self._tabs: dict[str, Tab] = {}
         self._lock = threading.Lock()
         self.last_here = time.monotonic()
@@ -90,7 +98,7 @@ def visitor() -> Visitor:
     secret = secret_of_browser()
     with LOCK:
         known: Visitor | None = st.session_state.get("visitor")
-        found = known or (VISITORS.get(secret) if secret else None) or Visitor()
+        found = known or (VISITORS.get(secret) if secret else None) or Visitor(secret)
         if secret:
             VISITORS.setdefault(secret, found)
     st.session_state["visitor"] = found

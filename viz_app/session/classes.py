@@ -1,4 +1,4 @@
-"""Classes: visitors who follow the lessons of a teacher together. In memory only, without names.
+"""Classes: visitors who follow the lessons of a teacher together. In the store of the server, without names.
 
 A teacher opens a class and reads its code aloud, then chooses one lesson after the other. A browser is one member,
 whatever its tabs and reloads. The class counts where its members are and what they answered first, and collects their
@@ -7,17 +7,28 @@ answers to the questions. A closed class accepts nobody, and keeps its answers u
 
 import secrets
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from typing import TypeVar
 
+import streamlit as st
+
+from viz_app.server.presence import visitor
+from viz_app.server.store import Kind, Records, Store, StoreError, shared_store
 from viz_app.session.codes import LENGTH, SIGNS
 
-__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError"]
+__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError", "own_class"]
 
+Result = TypeVar("Result")
 HIDDEN = ""  # the answer of a member whose own words nobody else may read
 LONGEST = 60  # characters of an answer
+AWAY = 180.0  # seconds without a sign of a member; an open page looks every few seconds, a hidden one every minute
+SIGN = 30.0  # seconds between two signs of a member that are written
+MOST_UNSENT = 10_000  # notes of a process that wait for the store: an hour of a large school
+FACTS = ""  # the field of a class with the class itself; the others have its members
 
 
 class FullClassError(Exception):
@@ -32,7 +43,7 @@ class ClassReport:
         code: The code that members type.
         lesson: The name of the lesson that the teacher has chosen.
         members: How many joined.
-        at: Step of this lesson → how many members are there now.
+        at: Step of this lesson → how many members have it open now.
         first: Step of this lesson → answer → how many members answered this first.
         right: Step of this lesson → how many members found a right answer.
         answers: The first answers in all lessons of the class: lesson, step, answer, and how many members gave it.
@@ -49,93 +60,115 @@ class ClassReport:
     rounds: Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
-Where = tuple[str, str]  # lesson and step
-
-
-@dataclass
+@dataclass(kw_only=True)
 class Member:
     """One browser in a class."""
 
     name: str = field(default_factory=lambda: secrets.token_hex(4))  # random, for this class only
+    seen: float = 0.0  # the time of the latest sign, on the clock of the store
     led_to: str = ""  # the lesson that the class has opened for this member
-    at: Where = ("", "")
-    first: dict[Where, str] = field(default_factory=dict)
-    right: set[Where] = field(default_factory=set)
+    at: tuple[str, str] | list[str] = ("", "")  # lesson and step
+    first: dict[str, dict[str, str]] = field(default_factory=dict)  # lesson → step → answer
+    right: dict[str, list[str]] = field(default_factory=dict)  # lesson → steps
     rounds: dict[str, Mapping[str, str]] = field(default_factory=dict)  # round → answers to the questions
 
 
-@dataclass
-class OpenClass:
-    """A class of one teacher."""
+@dataclass(kw_only=True)
+class Facts:
+    """A class without its members."""
+
+    teacher: str
+    lessons: list[str]  # the last one is the lesson of now
+    closed: bool = False
+
+
+@dataclass(kw_only=True)
+class Membership:
+    """A member in an open class."""
 
     code: str
-    lessons: list[str]  # the last one is the lesson of now
-    teacher: Hashable
-    last_used: float
-    members: dict[Hashable, Member] = field(default_factory=dict)
+    facts: Facts
+    member: Member
 
-    def report(self) -> ClassReport:
-        lesson, members = self.lessons[-1], self.members.values()
-        counts = Counter((*place, answer) for member in members for place, answer in member.first.items())
-        first: dict[str, dict[str, int]] = {}
-        for (name, step, answer), count in counts.items():
-            if name == lesson:
-                first.setdefault(step, {})[answer] = count
-        return ClassReport(
-            code=self.code,
-            lesson=lesson,
-            members=len(members),
-            at=Counter(member.at[1] for member in members if member.at[0] == lesson),
-            first=first,
-            right=Counter(step for member in members for name, step in member.right if name == lesson),
-            answers=tuple((*given, count) for given, count in counts.items()),
-            rounds={one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds},
-        )
+
+def report_of(code: str, facts: Facts, members: list[Member], now: float) -> ClassReport:
+    lesson = facts.lessons[-1]
+    counts = Counter(
+        (name, step, answer)
+        for member in members
+        for name, steps in member.first.items()
+        for step, answer in steps.items()
+    )
+    first: dict[str, dict[str, int]] = {}
+    for (name, step, answer), count in counts.items():
+        if name == lesson:
+            first.setdefault(step, {})[answer] = count
+    return ClassReport(
+        code=code,
+        lesson=lesson,
+        members=len(members),
+        at=Counter(one.at[1] for one in members if one.at[0] == lesson and now - one.seen < AWAY),
+        first=first,
+        right=Counter(step for member in members for step in member.right.get(lesson, ())),
+        answers=tuple((*given, count) for given, count in counts.items()),
+        rounds={one.name: dict(one.rounds) for one in sorted(members, key=lambda m: m.name) if one.rounds},
+    )
 
 
 class Classes:
-    """All classes of this server. The class that nobody has used for the longest time is closed first.
+    """All classes of this server. The class that nobody has used for the longest time is removed first.
+
+    Visitors are named by `Visitor.name`. What a member does is noted later where the store cannot be used now; all
+    other methods raise StoreError then.
 
     Args:
-        most: Classes at the same time.
+        most: Classes at the same time, with those that were closed.
         most_members: Members of one class.
-        seconds: A class closes after this time without a member or a teacher who uses it.
-        clock: Returns the time in seconds.
+        seconds: A class is removed after this time without a member or a teacher who uses it.
+        store: Returns the store.
     """
 
     def __init__(
-        self, *, most: int, most_members: int, seconds: float, clock: Callable[[], float] = time.monotonic
+        self, *, most: int, most_members: int, seconds: float, store: Callable[[], Store] = shared_store
     ) -> None:
-        self.most, self.most_members, self.seconds, self.clock = most, most_members, seconds, clock
-        self._lock = threading.Lock()
-        self._classes: dict[str, OpenClass] = {}
-        self._closed: dict[Hashable, OpenClass] = {}  # the latest of each teacher
+        self.most_members, self._store = most_members, store
+        self._class = Kind(name="class", most=most, seconds=seconds)
+        # Fields: the codes of the class that the visitor has "joined", has "open" and has "closed" last. Each note of
+        # a member keeps it, and it outlives the class.
+        self._visitor = Kind(name="visitor", most=most * (most_members + 1), seconds=2 * seconds)
+        self._unsent: deque[Callable[[Records], None]] = deque(maxlen=MOST_UNSENT)
+        self._sending = threading.Lock()
 
-    def open(self, teacher: Hashable, lesson: str) -> str:
+    def open(self, teacher: str, lesson: str) -> str:
         """Open a class for a lesson, and close the teacher's class before it. Returns the code."""
-        with self._lock:
-            self._remove_old()
-            self._close(teacher)
-            while len(self._classes) >= self.most:
-                del self._classes[min(self._classes, key=lambda code: self._classes[code].last_used)]
+
+        def change(records: Records) -> str:
+            self._close(records, teacher)
             code = ""
-            while not code or code in self._classes:
+            while not code or self._facts(records, code):
                 code = "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
-            self._classes[code] = OpenClass(code, [lesson], teacher, self.clock())
+            records.put(self._class, code, {FACTS: asdict(Facts(teacher=teacher, lessons=[lesson]))})
+            records.put(self._visitor, teacher, {"open": code})
             return code
 
-    def choose_lesson(self, teacher: Hashable, lesson: str) -> None:
+        return self._change(change)
+
+    def choose_lesson(self, teacher: str, lesson: str) -> None:
         """Take the class of a teacher to another lesson. The answers of its earlier lessons stay."""
-        with self._lock:
-            if found := self._class_by(teacher):
-                found.lessons = [one for one in found.lessons if one != lesson] + [lesson]
 
-    def close(self, teacher: Hashable) -> None:
+        def change(records: Records) -> None:
+            code, facts = self._taught(records, teacher)
+            if facts:
+                facts.lessons = [one for one in facts.lessons if one != lesson] + [lesson]
+                records.put(self._class, code, {FACTS: asdict(facts)})
+
+        self._change(change)
+
+    def close(self, teacher: str) -> None:
         """Close the class of a teacher, if there is one. Its report stays."""
-        with self._lock:
-            self._close(teacher)
+        self._change(lambda records: self._close(records, teacher))
 
-    def join(self, code: str, visitor: Hashable) -> str | None:
+    def join(self, code: str, visitor: str) -> str | None:
         """Join a class, and leave every other. The teacher of a class is no member of it.
 
         Args:
@@ -149,55 +182,77 @@ class Classes:
             FullClassError: the class is full.
         """
         code = code.strip().lower()
-        with self._lock:
-            self._remove_old()
-            found = self._classes.get(code)
-            if found is None or found.teacher == visitor:
-                return found.lessons[-1] if found else None
-            if visitor not in found.members and len(found.members) >= self.most_members:
+
+        def change(records: Records) -> str | None:
+            facts = self._facts(records, code)
+            if facts is None or facts.closed:
+                return None
+            if facts.teacher == visitor:
+                return facts.lessons[-1]
+            known = records.get(self._class, code, visitor)
+            if known is None and records.count(self._class, code) > self.most_members:
                 raise FullClassError
-            for other in self._classes.values():
-                if other is not found:
-                    other.members.pop(visitor, None)
-            found.last_used, lesson = self.clock(), found.lessons[-1]
-            found.members.setdefault(visitor, Member()).led_to = lesson
-            return lesson
+            if (before := records.get(self._visitor, visitor, "joined")) not in (None, code):
+                self._remove_member(records, before, visitor)
+            member = Member(**(known or {}))
+            member.led_to = facts.lessons[-1]
+            self._put_member(records, Membership(code=code, facts=facts, member=member), visitor)
+            return member.led_to
 
-    def next_lesson(self, visitor: Hashable) -> str | None:
-        """The lesson that the teacher has chosen since the class opened one for this member; None without one."""
-        with self._lock:
-            for one in self._classes.values():
-                if (member := one.members.get(visitor)) and member.led_to != one.lessons[-1]:
-                    member.led_to = one.lessons[-1]
-                    return member.led_to
-            return None
+        return self._change(change)
 
-    def leave(self, visitor: Hashable) -> None:
+    def next_lesson(self, visitor: str) -> str | None:
+        """The lesson that the teacher has chosen since the class opened one for this member; None without one.
+
+        Open pages ask this every few seconds, so it is also a sign that the member is here.
+        """
+
+        def change(records: Records) -> str | None:
+            found = self._membership(records, visitor)
+            if found is None:
+                return None
+            before, lesson = found.member.led_to, found.facts.lessons[-1]
+            found.member.led_to = lesson
+            if before != lesson or records.now - found.member.seen > SIGN:
+                self._put_member(records, found, visitor)
+            return lesson if before != lesson else None
+
+        return self._change(change)
+
+    def leave(self, visitor: str) -> None:
         """Leave the class of a visitor. What the member answered is no longer counted."""
-        with self._lock:
-            for one in self._classes.values():
-                one.members.pop(visitor, None)
 
-    def class_of(self, visitor: Hashable) -> str | None:
+        def change(records: Records) -> None:
+            if code := records.get(self._visitor, visitor, "joined"):
+                self._remove_member(records, code, visitor)
+                records.put(self._visitor, visitor, {"joined": None})
+
+        self._change(change)
+
+    def class_of(self, visitor: str) -> str | None:
         """The code of the class that a visitor joined."""
-        with self._lock:
-            return next((code for code, one in self._classes.items() if visitor in one.members), None)
+        found = self._change(lambda records: self._membership(records, visitor))
+        return found.code if found else None
 
-    def note_step(self, visitor: Hashable, lesson: str, step: str) -> None:
+    def note_step(self, visitor: str, lesson: str, step: str) -> None:
         """A visitor is at a step. Nothing happens outside a class with this lesson."""
-        with self._lock:
-            if found := self._membership(visitor, lesson):
-                found.at = (lesson, step)
 
-    def note_answer(self, visitor: Hashable, lesson: str, step: str, answer: str, *, right: bool) -> None:
+        def write(member: Member) -> None:
+            member.at = [lesson, step]
+
+        self._note(visitor, write, lesson)
+
+    def note_answer(self, visitor: str, lesson: str, step: str, answer: str, *, right: bool) -> None:
         """A visitor has answered a step. Only the first answer counts as the prediction."""
-        with self._lock:
-            if found := self._membership(visitor, lesson):
-                found.first.setdefault((lesson, step), answer[:LONGEST])
-                if right:
-                    found.right.add((lesson, step))
 
-    def note_round(self, visitor: Hashable, round_name: str, answers: Mapping[str, str]) -> None:
+        def write(member: Member) -> None:
+            member.first.setdefault(lesson, {}).setdefault(step, answer[:LONGEST])
+            if right and step not in member.right.setdefault(lesson, []):
+                member.right[lesson].append(step)
+
+        self._note(visitor, write, lesson)
+
+    def note_round(self, visitor: str, round_name: str, answers: Mapping[str, str]) -> None:
         """A visitor has handed in a round of the questions. Only the first time counts.
 
         Args:
@@ -205,49 +260,113 @@ class Classes:
             round_name: "before" or "after" the lessons.
             answers: Names of questions and options, never words of the visitor.
         """
-        with self._lock:
-            if found := self._membership(visitor):
-                found.rounds.setdefault(round_name, dict(answers))
+        self._note(visitor, lambda member: member.rounds.setdefault(round_name, dict(answers)))
 
-    def report(self, teacher: Hashable) -> ClassReport | None:
+    def report(self, teacher: str) -> ClassReport | None:
         """What the teacher of a class sees; None for a visitor without an open class."""
-        with self._lock:
-            self._remove_old()
-            if (found := self._class_by(teacher)) is None:
+
+        def change(records: Records) -> ClassReport | None:
+            code, facts = self._taught(records, teacher)
+            if facts is None:
                 return None
-            found.last_used = self.clock()
-            return found.report()
+            records.put(self._class, code, {FACTS: asdict(facts)})  # the class is in use
+            records.put(self._visitor, teacher, {"open": code})
+            return report_of(code, facts, self._members(records, code), records.now)
 
-    def closed_report(self, teacher: Hashable) -> ClassReport | None:
+        return self._change(change)
+
+    def closed_report(self, teacher: str) -> ClassReport | None:
         """The report of the class that a teacher closed last."""
-        with self._lock:
-            self._remove_old()
-            return self._closed[teacher].report() if teacher in self._closed else None
 
-    def _class_by(self, teacher: Hashable) -> OpenClass | None:
-        return next((one for one in self._classes.values() if one.teacher == teacher), None)
+        def change(records: Records) -> ClassReport | None:
+            code = records.get(self._visitor, teacher, "closed")
+            facts = self._facts(records, code)
+            return report_of(code, facts, self._members(records, code), records.now) if facts else None
 
-    def _close(self, teacher: Hashable) -> None:
-        if found := self._class_by(teacher):
-            del self._classes[found.code]
-            if not any(one.first or one.rounds for one in found.members.values()):
+        return self._change(change)
+
+    def send(self) -> None:
+        """Try to write what had to wait for the store.
+
+        Raises:
+            StoreError: it has to wait longer.
+        """
+        if not self._unsent:
+            return
+        with self._sending:  # one after the other, because first answers count
+            while self._unsent:
+                self._store().change(self._unsent[0])
+                self._unsent.popleft()
+
+    def _change(self, work: Callable[[Records], Result]) -> Result:
+        self.send()
+        return self._store().change(work)
+
+    def _note(self, visitor: str, write: Callable[[Member], object], lesson: str | None = None) -> None:
+        """Let `write` change a member, now or when the store can be used again. What is noted twice counts once."""
+
+        def change(records: Records) -> None:
+            found = self._membership(records, visitor)
+            if found is None or not (lesson is None or lesson in found.facts.lessons):
                 return
-            self._closed.pop(teacher, None)
-            self._closed[teacher] = found
-            while len(self._closed) > self.most:
-                del self._closed[next(iter(self._closed))]
+            before = deepcopy(found.member)
+            write(found.member)
+            if found.member != before:
+                self._put_member(records, found, visitor)
 
-    def _membership(self, visitor: Hashable, lesson: str | None = None) -> Member | None:
-        for one in self._classes.values():
-            if visitor in one.members and (lesson is None or lesson in one.lessons):
-                one.last_used = self.clock()
-                return one.members[visitor]
-        return None
+        self._unsent.append(change)
+        with suppress(StoreError):
+            self.send()
 
-    def _remove_old(self) -> None:
-        limit = self.clock() - self.seconds
-        self._classes = {code: one for code, one in self._classes.items() if one.last_used >= limit}
-        self._closed = {teacher: one for teacher, one in self._closed.items() if one.last_used >= limit}
+    def _facts(self, records: Records, code: str | None) -> Facts | None:
+        found = records.get(self._class, code, FACTS) if code else None
+        return Facts(**found) if found else None
+
+    def _taught(self, records: Records, teacher: str) -> tuple[str, Facts | None]:
+        code = records.get(self._visitor, teacher, "open") or ""
+        return code, self._facts(records, code)
+
+    def _members(self, records: Records, code: str) -> list[Member]:
+        fields = records.all(self._class, code)
+        return [Member(**fields[name]) for name in fields if name != FACTS]
+
+    def _membership(self, records: Records, visitor: str) -> Membership | None:
+        code = records.get(self._visitor, visitor, "joined")
+        facts = self._facts(records, code)
+        member = records.get(self._class, code, visitor) if facts and not facts.closed else None
+        return Membership(code=code, facts=facts, member=Member(**member)) if facts and member else None
+
+    def _put_member(self, records: Records, found: Membership, visitor: str) -> None:
+        found.member.seen = records.now
+        records.put(self._class, found.code, {visitor: asdict(found.member)})
+        records.put(self._visitor, visitor, {"joined": found.code})
+
+    def _remove_member(self, records: Records, code: str, visitor: str) -> None:
+        facts = self._facts(records, code)
+        if facts and not facts.closed:
+            records.put(self._class, code, {visitor: None})
+
+    def _close(self, records: Records, teacher: str) -> None:
+        code, facts = self._taught(records, teacher)
+        if facts is None:
+            return
+        records.put(self._visitor, teacher, {"open": None})
+        if not any(one.first or one.rounds for one in self._members(records, code)):
+            records.remove(self._class, code)
+            return
+        if before := records.get(self._visitor, teacher, "closed"):
+            records.remove(self._class, before)
+        facts.closed = True
+        records.put(self._class, code, {FACTS: asdict(facts)})
+        records.put(self._visitor, teacher, {"closed": code})
 
 
-CLASSES = Classes(most=50, most_members=200, seconds=12 * 3600)  # about 40 kB for each class of 40
+CLASSES = Classes(most=100, most_members=200, seconds=12 * 3600)  # about 40 kB for each class of 40
+
+
+def own_class() -> str | None:
+    """The code of the class that this visitor joined. While the store cannot be used, it is what this tab knew last."""
+    with suppress(StoreError):
+        st.session_state["class_joined"] = CLASSES.class_of(visitor().name)
+    joined: str | None = st.session_state.get("class_joined")
+    return joined

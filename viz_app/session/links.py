@@ -1,6 +1,5 @@
 """The link to a page with its choices, and the field for a code."""
 
-import os
 from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -8,15 +7,16 @@ import streamlit as st
 
 from viz_app.content.plain import plain
 from viz_app.content.shared import PUBLISHED_PAGES
-from viz_app.content.translation import t
+from viz_app.content.translation import t, worded
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
+from viz_app.server.store import StoreError
 from viz_app.session.choices import choices
 from viz_app.session.classes import CLASSES, FullClassError
-from viz_app.session.codes import CODES, Place
+from viz_app.session.codes import CODES, DAYS, Place
 from viz_app.session.own_checkpoints import own_checkpoints
 
-__all__ = ["PARAMETER", "code_field", "has_codes", "link", "link_button", "wanted_place"]
+__all__ = ["PARAMETER", "code_field", "link", "link_button", "wanted_place"]
 
 PARAMETER = "code"  # of a link that is a code
 
@@ -51,12 +51,19 @@ def show_link(place: Place) -> None:
             )
         )
         st.code(f"#{place.page}?{urlencode(place.choices)}", language=None, wrap_lines=True)
-    if not has_codes():
+    try:
+        code = CODES.code_of(place)
+    except StoreError as error:
+        st.warning(plain(worded(error)))
         return
     st.markdown(
-        t("Or read this code aloud. It works until the server restarts. Everybody with the code sees the page:")
+        t(
+            "Or read this code aloud. It works until the server restarts, {days} days at most. Everybody with the code "
+            "sees the page:",
+            days=DAYS,
+        )
     )
-    st.header(CODES.code_of(place), anchor=False)
+    st.header(code, anchor=False)
     code_field(key="code_in_dialog")
 
 
@@ -66,8 +73,6 @@ def code_field(*, key: str = "code") -> None:
     Args:
         key: The key of the field; a page can have two.
     """
-    if not has_codes():
-        return
     st.text_input(
         t("Type the code of a class or a page, and press Enter"), max_chars=20, key=key, on_change=follow, args=(key,)
     )
@@ -78,11 +83,6 @@ def code_field(*, key: str = "code") -> None:
 def follow(key: str) -> None:
     """Callback of a field for codes: the next run opens the page, and the field is empty again."""
     st.session_state["code_to_follow"], st.session_state[key] = st.session_state[key], ""
-
-
-def has_codes() -> bool:
-    """Whether this process knows every code. Behind `deploy/serve.py` another process may have made it."""
-    return "HEADLIGHT_PROCESSES" not in os.environ
 
 
 def link(url: str, chosen: tuple[tuple[str, str], ...]) -> str:
@@ -102,8 +102,11 @@ def wanted_place(parameters: Mapping[str, str]) -> Place | None:
     try:
         if place := CODES.place_of(code):
             return place
-        if lesson := CLASSES.join(code, visitor()):
+        if lesson := CLASSES.join(code, visitor().name):
             return Place("lessons", (("lesson", lesson),))
+    except StoreError as error:
+        st.warning(plain(worded(error)))
+        return None
     except FullClassError:
         st.warning(t("The class {code} is full. Ask the teacher to open another one.", code=plain(code[:20])))
         return None

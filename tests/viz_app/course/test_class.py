@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,12 +11,13 @@ import streamlit as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
+from tests.redis_server import redis_server
 from tests.viz_app.conftest import charts, html
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.catalogue import lesson_named
 from viz_app.sections.course.class_room import answer_csv
-from viz_app.server import addresses
-from viz_app.session import classes
+from viz_app.server import addresses, store
+from viz_app.session.classes import CLASSES
 
 OpenApp = Callable[..., AppTest]
 LESSON, MASKS = lesson_named("query-key-value"), lesson_named("masks-and-decoding")
@@ -24,11 +26,9 @@ TEXTS = lesson_text(LESSON.name, "en").steps
 
 @pytest.fixture(autouse=True)
 def no_class_before() -> Iterator[None]:
-    classes.CLASSES._classes.clear()
-    classes.CLASSES._closed.clear()
+    store.shared_store.cache_clear()
     yield
-    classes.CLASSES._classes.clear()
-    classes.CLASSES._closed.clear()
+    store.shared_store.cache_clear()
 
 
 @pytest.fixture
@@ -127,12 +127,13 @@ def test_the_answers_of_a_closed_class_can_be_saved_and_compute_nothing(open_app
     step, code = LESSON.steps[0], code_of(teacher)
     student = join(open_app, code)
     student.button_group(key=f"lesson_answer_{LESSON.link(step)}").set_value("keys").run()
-    (who,) = classes.CLASSES._classes[code].members
+    who = student.session_state["visitor"].name
+    assert CLASSES.class_of(who) == code
     for place, token in enumerate(('=HYPERLINK("x")', "+1", "@a", "-")):
-        classes.CLASSES.note_answer(who, LESSON.name, f"step-{place}", token, right=False)
+        CLASSES.note_answer(who, LESSON.name, f"step-{place}", token, right=False)
     teacher.button(key="class_close").click().run()
     assert "closed_csv" in downloads(teacher)
-    report = classes.CLASSES.closed_report(next(iter(classes.CLASSES._closed)))
+    report = CLASSES.closed_report(teacher.session_state["visitor"].name)
     assert report
     table = pd.read_csv(BytesIO(answer_csv(report)))
     assert table["first answer"].tolist() == ["keys", '\'=HYPERLINK("x")', "'+1", "'@a", "'-"]
@@ -171,8 +172,38 @@ def test_the_class_collects_the_answers_to_the_questions(open_app: OpenApp, teac
     assert not student.exception, student.exception
     teacher.run()
     assert "class_questions" in downloads(teacher)
-    ((rounds,),) = [one.rounds.values() for one in classes.CLASSES._classes[code_of(teacher)].members.values()]
+    report = CLASSES.report(teacher.session_state["visitor"].name)
+    assert report
+    ((rounds,),) = [one.values() for one in report.rounds.values()]
     assert rounds == {"order": "same"}
+
+
+def test_without_its_store_a_class_waits_and_everything_else_works(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store, "PAUSE", 0.0)
+    with redis_server(tmp_path) as server:
+        monkeypatch.setenv("HEADLIGHT_STORE", server.url)
+        store.shared_store.cache_clear()
+        teacher = open_app("lessons", lessons_tab="teach")
+        teacher.selectbox(key="class_lesson").set_value(LESSON.name)
+        teacher.button(key="class_open").click().run()
+        code = code_of(teacher)
+        student = join(open_app, code)
+        server.kill()
+        student.button_group(key=f"lesson_answer_{LESSON.link(LESSON.steps[0])}").set_value("keys").run()
+        assert not student.error
+        teacher.run()
+        assert f"{server.url} gave the error" in teacher.error[0].value.replace("\\", "")
+        assert "On paper" in [one.value for one in teacher.subheader]
+        late = open_app("start")
+        late.text_input(key="code_on_start").set_value(code).run()
+        assert "Classes and codes do not work now" in late.warning[0].value
+        server.start()
+        student.run()  # as an open page does by itself
+        teacher.run()
+        assert teacher.dataframe[0].value["Answered"].tolist()[0] == 1
+    caplog.clear()
 
 
 def downloads(app: AppTest) -> str:

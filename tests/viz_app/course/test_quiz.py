@@ -12,6 +12,7 @@ from viz_app.course.catalogue import LESSONS
 from viz_app.course.progress import Record
 from viz_app.course.quiz import QUIZ, handed_in, questions, quiz_record, right_answers, shuffled, written_answers
 from viz_app.sections.course.lessons_page import quiz_csv
+from viz_app.server.sqlite_store import MEMORY, SqliteStore
 from viz_app.session.classes import Classes
 
 RIGHT = {one.name: one.right for one in questions(ENGLISH)}
@@ -38,7 +39,8 @@ def test_the_rounds_have_the_same_questions_in_another_order() -> None:
 
 
 def test_a_class_pairs_both_rounds_of_a_member_without_a_name() -> None:
-    ours = Classes(most=2, most_members=9, seconds=100)
+    store = SqliteStore(MEMORY)
+    ours = Classes(most=2, most_members=9, seconds=100, store=lambda: store)
     code = ours.open("teacher", "positions")
     for member in ("Ann", "Bo"):
         ours.join(code, member)

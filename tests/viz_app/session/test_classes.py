@@ -2,6 +2,7 @@
 
 import pytest
 
+from viz_app.server.sqlite_store import MEMORY, SqliteStore
 from viz_app.session.classes import Classes, FullClassError
 
 LESSON = "many-heads"
@@ -17,7 +18,8 @@ class Clock:
 
 
 def classes(clock: Clock | None = None, **settings: int) -> Classes:
-    return Classes(clock=clock or Clock(), **({"most": 3, "most_members": 2, "seconds": 100} | settings))
+    store = SqliteStore(MEMORY, clock=clock or Clock())
+    return Classes(store=lambda: store, **({"most": 3, "most_members": 2, "seconds": 100} | settings))
 
 
 def test_the_teacher_sees_where_the_class_is_and_what_it_answered_first() -> None:
@@ -93,6 +95,24 @@ def test_a_closed_class_accepts_nobody_and_keeps_its_answers_until_another_one_i
         ours.open("teacher", LESSON)
         ours.close("teacher")
     assert ours.closed_report("one") is None
+
+
+def test_a_member_whose_pages_are_closed_is_not_here_and_still_counts() -> None:
+    clock = Clock()
+    ours = classes(clock, seconds=10_000)
+    code = ours.open("teacher", LESSON)
+    for who in ("one", "two"):
+        ours.join(code, who)
+        ours.note_step(who, LESSON, "first")
+        ours.note_answer(who, LESSON, "first", "more", right=True)
+    for _ in range(60):  # one page stays open, and looks for the next lesson
+        clock.now += 4
+        assert ours.next_lesson("one") is None
+    report = ours.report("teacher")
+    assert report
+    assert (report.at, report.members, report.first) == ({"first": 1}, 2, {"first": {"more": 2}})
+    assert ours.next_lesson("two") is None  # it is opened again
+    assert ours.report("teacher").at == {"first": 2}  # type: ignore[union-attr]
 
 
 def test_answers_to_another_lesson_and_of_strangers_do_not_count() -> None:

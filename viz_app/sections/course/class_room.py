@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from html import escape
 from urllib.parse import urljoin
 
@@ -12,7 +13,7 @@ import streamlit as st
 from viz_app.content.lesson_texts import LessonText, StepText, lesson_text
 from viz_app.content.numbers import joined
 from viz_app.content.plain import plain
-from viz_app.content.translation import language, t, tn
+from viz_app.content.translation import language, t, tn, worded
 from viz_app.course.catalogue import LESSONS, lesson_named
 from viz_app.course.lesson import Action, Answer, AnswerForm, Lesson, Number, OneOf, OneToken, Step
 from viz_app.course.quantities import word_at
@@ -23,8 +24,9 @@ from viz_app.figures.lines import answer_bars
 from viz_app.sections.course.lessons_page import lesson_titles, quiz_csv
 from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
-from viz_app.session.classes import CLASSES, HIDDEN, ClassReport
-from viz_app.session.links import PARAMETER, has_codes, link
+from viz_app.server.store import StoreError
+from viz_app.session.classes import CLASSES, HIDDEN, ClassReport, own_class
+from viz_app.session.links import PARAMETER, link
 from viz_app.widgets.charts import draw
 
 __all__ = ["answer_csv", "class_answers", "class_screen", "follow_class", "member_line", "note_in_class", "teaches"]
@@ -45,7 +47,7 @@ def note_in_class(lesson: Lesson, step: Step, situation: Situation, answer: Answ
     """
     if step.predicts or right:
         code = answer_code(step, situation, answer)
-        CLASSES.note_answer(visitor(), lesson.name, step.name, code, right=right)
+        CLASSES.note_answer(visitor().name, lesson.name, step.name, code, right=right)
 
 
 def answer_code(step: Step, situation: Situation, answer: Answer) -> str:
@@ -140,25 +142,28 @@ def answer_csv(report: ClassReport) -> bytes:
 
 def member_line() -> None:
     """Draw the line for a member; nothing outside a class."""
-    if code := CLASSES.class_of(visitor()):
+    if code := own_class():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(
                 t("You are in the class {code}. The teacher sees your first answers, without a name.", code=code)
             )
             st.button(
-                t("Leave the class"), key="class_leave", type="tertiary", on_click=CLASSES.leave, args=(visitor(),)
+                t("Leave the class"), key="class_leave", type="tertiary", on_click=CLASSES.leave, args=(visitor().name,)
             )
 
 
 def follow_class() -> None:
     """For a member, on every page: open the lesson that the teacher has chosen, soon after the teacher has."""
-    if CLASSES.class_of(visitor()):
+    if own_class():
         st.fragment(open_next_lesson, run_every=FOLLOW)()
 
 
 def open_next_lesson() -> None:
     """Show nothing, and look again every few seconds."""
-    if name := CLASSES.next_lesson(visitor()):
+    name = None
+    with suppress(StoreError):  # look again later
+        name = CLASSES.next_lesson(visitor().name)
+    if name:
         lesson = lesson_named(name)
         lesson_visit().begin(lesson.link(lesson.steps[0]))
         st.rerun()
@@ -166,27 +171,50 @@ def open_next_lesson() -> None:
 
 def teaches() -> bool:
     """Whether this visitor has an open class."""
-    return CLASSES.report(visitor()) is not None
+    with suppress(StoreError):
+        return CLASSES.report(visitor().name) is not None
+    return False
 
 
 def class_screen() -> None:
-    """Draw the report of the teacher's class, or the way to open one."""
-    if not has_codes():
-        st.info(t("This server has several processes, so it has no classes. Start it with one process."))
+    """Draw the report of the teacher's class, or the way to open one, or why there are no classes now."""
+    try:
+        opened, closed = CLASSES.report(visitor().name), CLASSES.closed_report(visitor().name)
+    except StoreError:
+        st.fragment(wait_for_store, run_every=REFRESH)()
         return
-    if teaches():
+    if opened:
         st.fragment(class_report, run_every=REFRESH)()
         return
     open_form()
-    if closed := CLASSES.closed_report(visitor()):
+    if closed:
         st.markdown(t("Answers of the class {code}, which you have closed:", code=closed.code))
         with st.container(horizontal=True, gap="small"):
             class_files(closed, key="closed")
 
 
+def wait_for_store() -> None:
+    """Say why there are no classes now, and look again every few seconds."""
+    if report_now():
+        st.rerun()
+
+
+def report_now() -> ClassReport | None:
+    """In a fragment: the report of the teacher's class. None with a message, or while the page is drawn again."""
+    try:
+        if (report := CLASSES.report(visitor().name)) is None:
+            st.rerun()  # another tab has closed the class
+    except StoreError as error:
+        st.error(plain(worded(error)))
+        return None
+    return report
+
+
 def class_answers(lesson: Lesson, step: Step) -> None:
     """In the strip of the teacher's lesson: how many have answered the open step, and their first answers."""
-    report = CLASSES.report(visitor())
+    report = None
+    with suppress(StoreError):
+        report = CLASSES.report(visitor().name)
     if report and report.lesson == lesson.name:
         st.fragment(answers_now, run_every=REFRESH)(step)
     elif report and lesson in LESSONS:
@@ -196,13 +224,13 @@ def class_answers(lesson: Lesson, step: Step) -> None:
             icon=":material/groups:",
             type="tertiary",
             on_click=CLASSES.choose_lesson,
-            args=(visitor(), lesson.name),
+            args=(visitor().name, lesson.name),
         )
 
 
 def answers_now(step: Step) -> None:
     """Draw the first answers to a step. They are drawn again every few seconds, without the page."""
-    if (report := CLASSES.report(visitor())) is None:
+    if (report := report_now()) is None:
         return
     with st.container(key="class_line", horizontal=True, vertical_alignment="center", gap="small"):
         answered = sum(report.first.get(step.name, {}).values())
@@ -216,7 +244,7 @@ def open_form() -> None:
     st.markdown(
         t(
             "Open a class, and read its code aloud. Your screen then shows how many students are at which step, and "
-            "their first answers. It has no names, and nothing is stored."
+            "their first answers. It has no names, and it is forgotten after some hours."
         )
     )
     if limit := addresses()[1]:  # no other computer reaches this server
@@ -228,14 +256,13 @@ def open_form() -> None:
 
 def open_class() -> None:
     """Callback: open a class for the chosen lesson."""
-    CLASSES.open(visitor(), st.session_state["class_lesson"])
+    CLASSES.open(visitor().name, st.session_state["class_lesson"])
 
 
 def class_report() -> None:
     """Draw the teacher's report. It is drawn again every few seconds, without the rest of the page."""
-    report = CLASSES.report(visitor())
-    if report is None:
-        st.rerun()  # another tab has closed the class
+    if (report := report_now()) is None:
+        return
     class_door(report.code)
     st.markdown(tn("**{n} student** has joined.", "**{n} students** have joined.", n=report.members))
     names = lesson_titles()
@@ -245,7 +272,7 @@ def class_report() -> None:
         names,
         format_func=names.__getitem__,
         key="class_lesson_now",
-        on_change=lambda: CLASSES.choose_lesson(visitor(), st.session_state["class_lesson_now"]),
+        on_change=lambda: CLASSES.choose_lesson(visitor().name, st.session_state["class_lesson_now"]),
     )
     lesson = lesson_named(report.lesson)
     lesson_report(lesson, lesson_text(lesson.name, language()), report)
@@ -257,7 +284,7 @@ def class_report() -> None:
                 t("Close the class {code}", code=report.code),
                 key="class_close",
                 on_click=CLASSES.close,
-                args=(visitor(),),
+                args=(visitor().name,),
             )
 
 

@@ -30,7 +30,7 @@ from viz_app.server.addresses import addresses_for_others
 from viz_app.server.presence import visitor
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services.listing import shared_checkpoints
-from viz_app.session.classes import CLASSES
+from viz_app.session.classes import CLASSES, own_class
 from viz_app.session.links import link
 from viz_app.widgets.long_work import requested, wait_for
 
@@ -116,7 +116,7 @@ def quiz_tab() -> None:
     """Draw the questions of a round, or what is known about it. A class receives every round that is handed in."""
     done = handed_in(lesson_visit().progress)
     for name, answers in done.items():
-        CLASSES.note_round(visitor(), name, answers)
+        CLASSES.note_round(visitor().name, name, answers)
     st.markdown(
         t(
             "Twelve questions before the lessons, and the same again after them, in another order. So you see what you "
@@ -144,7 +144,7 @@ def quiz_tab() -> None:
 
 def quiz_form(round_name: str) -> None:
     seed = (lesson_visit().session, round_name)
-    if CLASSES.class_of(visitor()):
+    if own_class():
         st.caption(t("Your class receives your answers without a name."))
     with st.form(key=f"questions_{round_name}", border=False):
         for number, one in enumerate(shuffled(questions(language()), *seed), start=1):

@@ -270,7 +270,7 @@ def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
     if opened is None:
         return None
     lesson, step = opened
-    CLASSES.note_step(visitor(), lesson.name, step.name)
+    CLASSES.note_step(visitor().name, lesson.name, step.name)
     texts = lesson_text(lesson.name, language())
     name, text, visit = lesson.link(step), texts.steps[step.name], lesson_visit()
     record, here = visit.progress.get(name), step.page == page
