@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python benchmarks/corpus.py [pairs]
 
-Writes generated sentence pairs (2,000,000 by default, about 25 tokens on each side) into a temporary folder. A separate
-process builds a recipe's task from them, as `train` does: it learns the vocabulary, then encodes all pairs. Prints its
-memory after that, its peak, and the memory of the token ids; then the time for the order of one epoch's batches and for
-some batches.
+Writes generated sentence pairs (3,000,000 by default, about 25 tokens on each side) into a temporary folder. A separate
+process builds a recipe's task from them, as `train` does: it learns the vocabulary, writes the ids of all pairs and
+maps them. Prints its memory after each part, the size of the ids, and the time for the order of an epoch. At last it
+trains a small model on the same batches from mapped files and from memory, in turns.
 """
 
 import multiprocessing
@@ -13,9 +13,12 @@ import random
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
+import numpy as np
 import torch
 
 from benchmarks.memory import high_water
@@ -23,10 +26,10 @@ from benchmarks.reference import machine
 from model.config.recipe import Recipe
 from model.config.run import TrainConfig
 from model.config.tokenizer import TokenizerConfig
-from model.corpora.examples import Examples
+from model.corpora.batch import TranslationBatch
 from model.training.tasks import TranslationTask
 
-PAIRS, WORDS, BATCHES = 2_000_000, 20_000, 200
+PAIRS, WORDS, STEPS = 3_000_000, 20_000, 150
 
 
 def write_corpus(folder: Path, pairs: int) -> None:
@@ -46,37 +49,66 @@ def write_corpus(folder: Path, pairs: int) -> None:
                 file.writelines(f"{sentences[i % len(sentences)]}\n" for i in range(count))
 
 
-def held() -> int:
-    """Memory of this process now, in bytes."""
+def held(kind: str = "VmRSS") -> int:
+    """Memory of this process now, in bytes: all, or with "RssAnon" without the parts of files that are mapped."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(kind))
 
 
-def measure(root: Path, pairs: int) -> None:
+def memory() -> str:
+    return (
+        f"{held() / 1e6:.0f} MB, {held('RssAnon') / 1e6:.0f} MB without mapped files, peak {high_water() / 1e6:.0f} MB"
+    )
+
+
+def measure(root: Path, steps: int = STEPS) -> None:
     recipe = Recipe(
         name="large",
         tokenizer=TokenizerConfig(kind="bpe", source_language="en", target_language="de", vocab_size=8000),
         train=TrainConfig(corpus="large"),
-        model={},
+        model={"d_model": 64, "num_heads": 4, "d_ff": 128, "num_encoder_layers": 1, "num_decoder_layers": 1},
     )
-    before, started = held(), time.perf_counter()
+    print(f"process {memory()}")
+    started = time.perf_counter()
     task = TranslationTask(recipe, data_root=root, folder=None, device=torch.device("cpu"))
-    taken = time.perf_counter() - started
+    print(f"vocabulary in {time.perf_counter() - started:.0f} s: process {memory()}")
+    started = time.perf_counter()
+    task.open_training(root)
     batches = task.batches_of(1)
     examples = batches.examples
-    assert isinstance(examples, Examples)
-    tokens = len(examples.source.values) + len(examples.target.values)
-    print(f"{len(examples):,} pairs of {tokens / 2 / len(examples):.1f} tokens a side in {taken:.0f} s")
-    print(f"ids {examples.nbytes / len(examples):.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB")
-    print(f"process {before / 1e6:.0f} MB before, {held() / 1e6:.0f} MB after, peak {high_water() / 1e6:.0f} MB")
+    tokens = sum(int(examples.index[side].sum()) for side in ("source", "target"))
+    taken, count = time.perf_counter() - started, len(examples)
+    print(f"{count:,} pairs of {tokens / 2 / count:.1f} tokens a side in {taken:.0f} s: process {memory()}")
+    print(f"ids {examples.nbytes / count:.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB on disk")
     started = time.perf_counter()
-    order = list(batches.epoch(seed=1, number=1))
-    print(f"order of an epoch, {len(order):,} batches: {time.perf_counter() - started:.1f} s")
-    started = time.perf_counter()
-    for rows in order[:BATCHES]:
-        batches.load(rows)
-    print(f"one batch: {1000 * (time.perf_counter() - started) / BATCHES:.2f} ms")
-    print(f"process {held() / 1e6:.0f} MB, peak {high_water() / 1e6:.0f} MB")
+    print(f"order of an epoch, {sum(1 for _ in batches.epoch(seed=1, number=1)):,} batches: ", end="")
+    print(f"{time.perf_counter() - started:.1f} s: process {memory()}")
+    compare(task, steps)
+
+
+def compare(task: TranslationTask, steps: int) -> None:
+    """Train on the same batches from mapped files and from memory, in turns."""
+    mapped = task.batches_of(1)
+    kept = replace(mapped.examples, index=np.array(mapped.examples.index), values=np.array(mapped.examples.values))
+    sources = {"mapped files": mapped, "memory": task.batches(kept, TranslationBatch.of)}
+    torch.manual_seed(0)
+    model = task.new_model().train()
+    loss, optimizer = task.loss_of(model, 0.1), torch.optim.Adam(model.parameters(), fused=True)
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
+    for step, rows in enumerate(islice(mapped.epoch(seed=1, number=1), steps)):
+        for name in sorted(sources, reverse=bool(step % 2)):
+            started = time.perf_counter()
+            batch = sources[name].load(rows)
+            loaded = time.perf_counter()
+            optimizer.zero_grad(set_to_none=True)
+            (loss(batch) / batch.items).backward()
+            optimizer.step()
+            seconds[name].append((loaded - started, time.perf_counter() - started))
+    for name, times in seconds.items():
+        load, whole = (1000 * median(column) for column in zip(*times, strict=True))
+        print(f"{name:12} {whole:.2f} ms a step, of this {load:.2f} ms to load the batch")
+    ratios = [ours / theirs for (_, ours), (_, theirs) in zip(*seconds.values(), strict=True)]
+    print(f"mapped files / memory, median of {len(ratios)} steps on the same batch: {median(ratios):.3f}")
 
 
 def main() -> None:
@@ -85,7 +117,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder) / "large", pairs)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            pool.apply(measure, (Path(folder), pairs))
+            pool.apply(measure, (Path(folder),))
 
 
 if __name__ == "__main__":

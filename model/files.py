@@ -1,8 +1,10 @@
-"""Write the files of a checkpoint, each as a whole or not at all: text, and tensors as safetensors, without code."""
+"""Write files and folders, each as a whole or not at all: text, and tensors as safetensors, without code."""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 
@@ -21,6 +23,7 @@ __all__ = [
     "replace_file",
     "save_tensors",
     "save_weights",
+    "whole_folder",
 ]
 
 LEFTOVER = ".part"
@@ -64,6 +67,25 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """A new folder that gets its name at the end; after an error it is gone.
+
+    Raises:
+        CheckpointError: a file in it cannot be written.
+    """
+    temporary = out.with_name(f".{out.name}.{os.getpid()}{LEFTOVER}")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        yield temporary
+        temporary.rename(out)
+    except OSError as error:
+        raise CheckpointError("{path} could not be written ({error}).", path=out, error=error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def finite(value: object) -> object:
     """The same data with null for each number that is not finite: JSON has no NaN."""
     if isinstance(value, float):
@@ -74,8 +96,10 @@ def finite(value: object) -> object:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete the temporary files that a killed process left in this folder."""
+    """Delete what a killed process left in this folder: temporary files, and folders of `whole_folder`."""
     for path in folder.glob(f".*{LEFTOVER}"):
+        if re.fullmatch(rf"\.[\w-]+\.\d+\{LEFTOVER}", path.name) and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         if re.fullmatch(rf"\.[\w-]+\.(json|csv|safetensors)\.\d+\{LEFTOVER}", path.name) and path.is_file():
             path.unlink(missing_ok=True)
 

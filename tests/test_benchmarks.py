@@ -50,10 +50,11 @@ def test_the_memory_of_a_translation_is_at_least_that_of_its_maps() -> None:
 
 def test_the_memory_of_a_corpus_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus.write_corpus(tmp_path / "large", 300)
-    corpus.measure(tmp_path, 300)
+    corpus.measure(tmp_path, steps=2)
     printed = capsys.readouterr().out
     assert "300 pairs of " in printed
     assert "order of an epoch" in printed
+    assert "mapped files / memory, median of 2 steps" in printed
 
 
 def test_translations_are_compared_with_ctranslate2_or_its_installation_is_requested(

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.atlas.hashing import uniform_bits
 from model.atlas.reading import KEYS, BatchFound
 from model.atlas.texts import TextTokens
+from model.corpora.hashing import uniform_bits
 
 __all__ = ["FORCED", "PLACE", "SIZES", "SPECIAL_ROW", "STRONGEST", "Places", "kept", "places_of"]
 

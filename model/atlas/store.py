@@ -10,10 +10,7 @@ sentences.parquet    the texts of these rows
 """
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,7 @@ from model.atlas.settings import FORMAT, Settings
 from model.atlas.tally import FACTS, ROW_FACTS, UNIT, KindTally, Tally
 from model.atlas.texts import TextTokens
 from model.config.section import ConfigError
-from model.files import LEFTOVER, CheckpointError
+from model.files import whole_folder
 
 __all__ = [
     "ATLAS_FOLDER",
@@ -166,18 +163,3 @@ def require_free(out: Path) -> None:
         raise ConfigError("{out} exists. Choose another folder for the atlas, or delete this one.", out=out)
     if not out.parent.is_dir():
         raise ConfigError("There is no folder {folder} for the atlas. Create it.", folder=out.parent)
-
-
-@contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
-    """A new folder that gets its name at the end; after an error it is gone."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}{LEFTOVER}")
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        yield temporary
-        temporary.rename(out)
-    except OSError as error:
-        raise CheckpointError("{path} could not be written ({error}).", path=out, error=error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

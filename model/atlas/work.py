@@ -5,18 +5,15 @@ what is missing. A share of an atlas is a folder with such parts; `merge` adds s
 `accelerate launch` starts divide the blocks among themselves, and the first one collects the tallies at the end.
 """
 
-import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import torch.distributed as dist
-from numpy.typing import NDArray
 
 from model.atlas.corpus import Corpus
 from model.atlas.measuring import measured_blocks
@@ -29,6 +26,7 @@ from model.atlas.texts import longest_text
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.files import replace_file
+from model.network.team import Team, launched_team
 from model.safety.errors import first_line
 
 __all__ = ["PART", "Report", "make_atlas", "merge", "unfinished_folder"]
@@ -38,45 +36,12 @@ SAVE_SECONDS = 20.0  # between two saves; a process that is killed loses no more
 PART = re.compile(r"part-(\d+)\.npz")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Team:
-    """The processes of a run. This is one of them."""
-
-    rank: int = 0
-    size: int = 1
-
-    def any_done(self, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The blocks that any process has measured before."""
-        found: list[NDArray[np.bool_]] = [done] * self.size
-        if self.size > 1:
-            dist.all_gather_object(found, done)
-        return np.logical_or.reduce(found)
-
-    def collected(self, tally: Tally) -> Sequence[Tally]:
-        """The tallies of all processes at the first one; none at the others."""
-        found: list[Tally] | None = [tally] * self.size if self.rank == 0 else None
-        if self.size > 1:
-            dist.gather_object(tally, found)
-        return found or ()
-
-    def wait(self) -> None:
-        """Until all processes are here."""
-        if self.size > 1:
-            dist.barrier()
-
-
-@contextmanager
-def launched_team() -> Iterator[Team]:
-    """The processes that a launcher started, or this one alone."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
-        yield Team()
-        return
-    dist.init_process_group("gloo", timeout=timedelta(days=7))
-    try:
-        yield Team(rank=dist.get_rank(), size=size)
-    finally:
-        dist.destroy_process_group()
+def collected(team: Team, tally: Tally) -> Sequence[Tally]:
+    """The tallies of all processes at the first one; none at the others."""
+    found: list[Tally] | None = [tally] * team.size if team.rank == 0 else None
+    if team.size > 1:
+        dist.gather_object(tally, found)
+    return found or ()
 
 
 def unfinished_folder(out: Path) -> Path:
@@ -126,7 +91,7 @@ def make_atlas(
         if whole and team.rank == 0:
             require_free(out)
         tally, absorbed = parts_in(work, settings, team)
-        done = team.any_done(tally.done)
+        done = np.logical_or.reduce(team.gathered(tally.done))  # by any process before
         own = [block for block in range(share[0] - 1, corpus.blocks, share[1]) if not done[block]]
         work.mkdir(parents=True, exist_ok=True)
         part = Part(path=work / f"part-{team.rank}.npz", settings=settings, absorbed=absorbed)
@@ -142,7 +107,7 @@ def make_atlas(
             every=save_seconds,
         )
         if whole:
-            if tallies := team.collected(tally):
+            if tallies := collected(team, tally):
                 write_atlas(add(tallies, corpus.blocks), settings, out)
             team.wait()  # the parts of all stay until the atlas is written
             remove_parts(work)

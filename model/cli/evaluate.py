@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from model.cli.resolve import (
 from model.config.search import SearchConfig
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import data_dir, read_pairs
-from model.corpora.examples import sentence_pairs
+from model.corpora.examples import Examples, sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
 from model.files import finite
 from model.inference.classify import classify_lines
@@ -31,6 +32,7 @@ from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_c
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.own_model import Translator
+from model.network.team import Team, launched_team
 
 __all__ = ["run_evaluate"]
 
@@ -67,7 +69,10 @@ def run_evaluate(args: argparse.Namespace) -> None:
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
     measure = evaluate_classifier if config.task == "classification" else evaluate_translator
-    scores = measure(corpus, split, args)
+    with launched_team() as team:
+        scores = measure(corpus, split, args, team)
+    if team.rank:  # the first process has the whole result
+        return
     place = split if corpus == "multi30k" else f"{corpus}.{split}"
     if args.record:
         measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
@@ -132,24 +137,25 @@ def record(folder: Path, figures: Mapping[str, float]) -> None:
     write_config(folder, dataclasses.replace(config, figures={**config.figures, **finite}))
 
 
-def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+def evaluate_translator(corpus: str, split: str, args: argparse.Namespace, team: Team) -> dict[str, Any]:
     require_training_packages()
     from model.corpora.batch import (
         Batches,
         TranslationBatch,  # other commands do not wait for these packages
     )
-    from model.training.evaluate import bleu_by_length, mean_loss, score
+    from model.training.evaluate import bleu_by_length, mean_loss, score, shared_lines
 
     checkpoint = translator_of(args)
     batch_tokens = read_config(checkpoint.path).train.batch_tokens
     model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
     target = languages.target_language
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
-    examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
-    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
+    examples = Examples.of(sentence_pairs(pairs, tokenizers, max_length=model.config.max_length))
+    translated = partial(translate_lines, model, tokenizers, search=search_settings(args))
+    hypotheses = shared_lines(translated, [source for source, _ in pairs], team)
     assert isinstance(model, Translator)
     batches = Batches(examples, TranslationBatch.of, batch_tokens=batch_tokens, device=model.device)
-    loss = mean_loss(model, batches.in_order())
+    loss = mean_loss(model, batches, team)
     references = [reference for _, reference in pairs]
     scores = score(hypotheses, references, loss=loss, language=target)
     rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)
@@ -160,10 +166,10 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     )
 
 
-def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
-    from model.training.evaluate import accuracy
+def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace, team: Team) -> dict[str, Any]:
+    from model.training.evaluate import accuracy, shared_lines
 
     checkpoint = classifier_of(args)
     texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
-    found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
+    found = shared_lines(partial(classify_lines, checkpoint.model, checkpoint.tokenizers), texts, team)
     return {"examples": len(texts), "accuracy": accuracy(found, labels)}

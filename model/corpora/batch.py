@@ -1,30 +1,36 @@
 """Batches: token ids of a few examples, padded into tensors, with what the loss of each task needs.
 
-torchtext's `BucketIterator` orders the numbers of the examples by length. A batch of numbers becomes tensors only when
-it is loaded, so each of several processes loads only its own batches. The order of an epoch depends only on the seed
-and the number of the epoch, so a resumed run needs no saved iterator.
+The order of an epoch is a function of the seed, the number of the epoch and the lengths of the examples. So a run that
+is resumed, with any number of processes, needs no saved iterator. Only the index of the examples decides the batches. A
+batch of numbers becomes tensors when it is loaded, so each process reads only its own batches.
+
+As in torchtext's `BucketIterator`, a pool of examples is sorted by length, and the batches of a pool are shuffled. A
+pool consists of blocks of neighbours: a corpus larger than the memory is read in pieces and not pair by pair.
 """
 
 import random
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.corpora.examples import Example, Examples
+from model.corpora.hashing import uniform_bits
 from model.text.vocab import PAD_ID
-
-if TYPE_CHECKING:  # other programs do not wait for torchtext
-    from model.text.torchtext_parts import LengthBuckets
 
 __all__ = ["Batch", "Batches", "ClassificationBatch", "Device", "MaskedBatch", "Rows", "TranslationBatch", "pad"]
 
-Rows = list[int]  # the numbers of the examples in a batch
+Rows = NDArray[np.int64]  # the numbers of the examples in a batch
 Device = torch.device | str
+
+BLOCK = 64  # examples, about 7 kB: neighbours in the corpus that are in the same pool
+POOL = 100  # batches whose examples are sorted together, as in torchtext
+PART = 1 << 20  # examples whose lengths are added up at once
+BLOCKS, TIES, BATCHES, CHANCE = range(4)  # what random bits are for
 
 
 def pad(sequences: Sequence[Sequence[int]], *, pad_id: int = PAD_ID, device: Device | None = None) -> Tensor:
@@ -133,12 +139,9 @@ class Batches(Generic[AnyBatch]):
         """
         self.examples = examples
         self._make, self._device, self._vary, self._batch_tokens = make, device, vary, batch_tokens
-        source, target = examples.lengths()
-        longest = np.maximum(source, target)
-        # Sorted only by the longer side, the shorter side would need as much padding as if it were not sorted. Every
-        # other length in reverse, so that the shorter side changes little from one length to the next.
-        second = np.where(longest % 2, source - target, target - source)
-        self._longest, self._second = (array("i", side.astype(np.int32).tobytes()) for side in (longest, second))
+        parts = (slice(start, start + PART) for start in range(0, len(examples), PART))
+        tokens = sum(int(np.maximum(*examples.lengths(part)).sum()) for part in parts)
+        self._pool_blocks = max(1, POOL * batch_tokens * len(examples) // (max(tokens, 1) * BLOCK))
 
     def __len__(self) -> int:
         """The number of examples."""
@@ -146,24 +149,50 @@ class Batches(Generic[AnyBatch]):
 
     def epoch(self, *, seed: int, number: int) -> Iterator[Rows]:
         """Every example once, in shuffled batches: the same for the same seed, epoch number and examples."""
-        return iter(self._buckets(random.Random(f"{seed}/{number}")).batches)
+        blocks = np.arange(-(-len(self) // BLOCK))
+        blocks = blocks[np.argsort(uniform_bits(seed, number, BLOCKS, blocks))]
+        for start in range(0, len(blocks), self._pool_blocks):
+            rows = (blocks[start : start + self._pool_blocks, None] * BLOCK + np.arange(BLOCK)).ravel()
+            rows = rows[rows < len(self)]  # the last block may be smaller
+            batches = self._cut(rows, uniform_bits(seed, number, TIES, rows))
+            order = np.argsort(uniform_bits(seed, number, BATCHES, [batch[0] for batch in batches]))
+            yield from (batches[i] for i in order)
 
     def load(self, rows: Rows, *, seed: int = 0, number: int = 0) -> AnyBatch:
         """Make one batch of `epoch`. Random changes of an example depend only on seed, epoch number and example."""
-        chosen = [self.examples[i] for i in rows]
+        chosen = [self.examples[i] for i in rows.tolist()]
         if self._vary:
-            draws = (random.Random(f"{seed}/{number}/{i}") for i in rows)
+            draws = (random.Random(f"{seed}/{number}/{i}") for i in rows.tolist())
             chosen = [self._vary(example, draw) for example, draw in zip(chosen, draws, strict=True)]
         return self._make(chosen, device=self._device)
 
+    def chance(self, rows: Rows, *, seed: int, number: int) -> int:
+        """The seed of all that is random while a model trains on a batch of `epoch`, such as dropout."""
+        return int(uniform_bits(seed, number, CHANCE, rows[0]))
+
+    def sorted(self) -> list[Rows]:
+        """Every example once, short ones first."""
+        return self._cut(np.arange(len(self)))
+
     def in_order(self) -> Iterator[AnyBatch]:
-        """Every example once and unchanged, short ones first."""
-        for rows in self._buckets(None).batches:
-            yield self._make([self.examples[i] for i in rows], device=self._device)
+        """The batches of `sorted`, with unchanged examples."""
+        for rows in self.sorted():
+            yield self._make([self.examples[i] for i in rows.tolist()], device=self._device)
 
-    def _buckets(self, shuffle: random.Random | None) -> "LengthBuckets":
-        from model.text.torchtext_parts import LengthBuckets
-
-        return LengthBuckets(
-            longest=self._longest, second=self._second, batch_tokens=self._batch_tokens, shuffle=shuffle
-        )
+    def _cut(self, rows: Rows, ties: NDArray[np.uint64] | None = None) -> list[Rows]:
+        """Sort rows by length and cut them into batches. `ties` orders examples of the same lengths."""
+        source, target = self.examples.lengths(rows)
+        longest = np.maximum(source, target)
+        # Sorted only by the longer side, the shorter side would need as much padding as if it were not sorted. Every
+        # other length in reverse, so that the shorter side changes little from one length to the next.
+        second = np.where(longest % 2, source - target, target - source)
+        order = np.lexsort((rows if ties is None else ties, second, longest))
+        rows, longest = rows[order], longest[order]
+        batches, start = [], 0
+        while start < len(rows):
+            most = max(1, self._batch_tokens // int(longest[start]))
+            sizes = np.arange(1, most + 1)[: len(rows) - start] * longest[start : start + most]  # with padding
+            end = start + max(1, int(np.searchsorted(sizes, self._batch_tokens, side="right")))
+            batches.append(rows[start:end])
+            start = end
+        return batches

@@ -13,7 +13,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from model.config.run import CorpusName
@@ -121,14 +121,29 @@ class SentencePairs:
 
     def __iter__(self) -> Iterator[Pair]:
         """Raises CorpusError if a file cannot be read, or its two sides have different numbers of lines."""
-        corpora, training = CorpusName.all_in(self.corpus), self.split == "train"
-        if not training:  # a corpus that is named twice counts twice in training, but is tested once
-            tested = (corpus.before_varying for corpus in corpora)
-            corpora = tuple(dict.fromkeys(corpus for corpus in tested if not corpus.is_back_translated))
-        for corpus in corpora:
+        training = self.split == "train"
+        for corpus in self._corpora():
             read = read_tatoeba if corpus.name in TATOEBA else iterate_parallel
             pairs = read(self.root, corpus.name, self.split, self.source, self.target)
             yield from without(pairs, class_sentences()) if training else pairs
+
+    def files(self) -> list[Path]:
+        """The files that are read, each once. Raises CorpusError if one is missing."""
+        found = (
+            [find_tatoeba(self.root, one.name)]
+            if one.name in TATOEBA
+            else [find_side(self.root, one.name, self.split, language) for language in (self.source, self.target)]
+            for one in self._corpora()
+        )
+        return list(dict.fromkeys(chain.from_iterable(found)))
+
+    def _corpora(self) -> tuple[CorpusName, ...]:
+        corpora = CorpusName.all_in(self.corpus)
+        if self.split == "train":
+            return corpora
+        # A corpus that is named twice counts twice in training, but is tested once.
+        tested = (corpus.before_varying for corpus in corpora)
+        return tuple(dict.fromkeys(corpus for corpus in tested if not corpus.is_back_translated))
 
 
 def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:

@@ -1,9 +1,14 @@
-"""Token ids of a whole corpus in flat arrays: a pair with 25 tokens on each side takes 120 bytes, as lists 2,400."""
+"""Token ids of a whole corpus: the numbers of all examples one after the other, and an index of their places.
 
-from array import array
+Both are arrays in memory, or files that the system maps into memory (`model/training/tokenized.py`). A pair with 25
+tokens on each side takes 120 bytes, as lists 2,400.
+"""
+
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +17,33 @@ from model.text.encoding import Tokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 
-__all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
+__all__ = [
+    "INDEX",
+    "LONG",
+    "SHARE",
+    "Example",
+    "Examples",
+    "batched",
+    "id_type",
+    "labelled_texts",
+    "sentence_pairs",
+    "shortened",
+    "write_examples",
+]
 
 T = TypeVar("T")
 Example = tuple[Sequence[int], Sequence[Any]]  # ids of a source; ids of its target, or the share of each class
+Types = tuple[str, str]  # NumPy's name for the numbers of a source, and for those of a target
 
 CHUNK = 1000  # texts that are encoded at once
+# Where an example begins, in bytes, and how many numbers its source and its target have.
+INDEX = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4")])
+LONG, SHARE = "<u4", "<f8"
+
+
+def id_type(largest: int) -> str:
+    """The type of ids up to `largest`."""
+    return "<u2" if largest < 2**16 else LONG
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -27,91 +53,93 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield group
 
 
-class Sequences:
-    """Sequences of numbers, one after the other in a single array."""
+def write_examples(examples: Iterable[Example | None], types: Types, *, index: BinaryIO, values: BinaryIO) -> int:
+    """Write examples one after the other.
 
-    def __init__(self, typecode: str) -> None:
-        self.values = array(typecode)
-        self._ends = array("q", [0])
+    Args:
+        examples: None stands for an example that is left out.
+        types: Of the numbers.
+        index: Gets an entry of `INDEX` for each example.
+        values: Gets the numbers of its source, then those of its target.
 
-    def append(self, values: Sequence[Any]) -> None:
-        self.values.extend(values)
-        self._ends.append(len(self.values))
+    Returns:
+        How many are left out.
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
+    Raises:
+        OverflowError: an id is too large for its type.
+    """
+    start = left_out = 0
+    for group in batched(examples, CHUNK):
+        kept = [example for example in group if example is not None]
+        left_out += len(group) - len(kept)
+        entries = np.zeros(len(kept), INDEX)
+        sides = [np.array(side, kind) for example in kept for side, kind in zip(example, types, strict=True)]
+        entries["source"], entries["target"] = (list(map(len, part)) for part in (sides[::2], sides[1::2]))
+        sizes = np.array([side.nbytes for side in sides], np.uint64).reshape(-1, 2).sum(axis=1)
+        entries["start"] = start + np.cumsum(sizes) - sizes
+        values.writelines(side.data for side in sides)
+        index.write(entries.tobytes())
+        start += int(sizes.sum())
+    return left_out
 
-    def __getitem__(self, i: int) -> list[Any]:
-        return self.values[self._ends[i] : self._ends[i + 1]].tolist()
 
-    def lengths(self) -> NDArray[np.int64]:
-        """The length of each sequence, (N,)."""
-        ends = np.frombuffer(self._ends, dtype=np.int64)
-        return ends[1:] - ends[:-1]
-
-    @property
-    def nbytes(self) -> int:
-        return sum(len(part) * part.itemsize for part in (self.values, self._ends))
-
-
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Examples:
-    """Sources and their targets in the order in which they were added."""
+    """Sources and their targets in the order in which they were written."""
 
-    def __init__(self, examples: Iterable[Example] = (), *, largest: int = 2**31, shares: bool = False) -> None:
-        """
-        Args:
-            examples: The first examples.
-            largest: No id may be above it.
-            shares: Whether a target is the share of each class, and not ids.
-        """
-        ids = "H" if largest < 2**16 else "I"
-        self.source, self.target = Sequences(ids), Sequences("d" if shares else ids)
-        self.left_out = 0  # examples that were too long to be added
-        for example in examples:
-            self.append(example)
+    index: NDArray[Any]  # (N,) of `INDEX`
+    values: NDArray[np.uint8]  # the bytes of all numbers
+    types: Types
+    left_out: int  # examples that were too long
 
-    def append(self, example: Example) -> None:
-        self.source.append(example[0])
-        self.target.append(example[1])
+    @classmethod
+    def of(cls, examples: Iterable[Example | None], types: Types = (LONG, LONG)) -> Self:
+        """Keep examples in memory; see `write_examples`."""
+        index, values = BytesIO(), BytesIO()
+        left_out = write_examples(examples, types, index=index, values=values)
+        arrays = np.frombuffer(index.getbuffer(), INDEX), np.frombuffer(values.getbuffer(), np.uint8)
+        return cls(index=arrays[0], values=arrays[1], types=types, left_out=left_out)
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.index)
 
     def __getitem__(self, i: int) -> Example:
-        return self.source[i], self.target[i]
+        place, *lengths = self.index[i].tolist()
+        sides: list[list[Any]] = []
+        for length, kind in zip(lengths, map(np.dtype, self.types), strict=True):
+            end = place + length * kind.itemsize
+            sides.append(self.values[place:end].view(kind).tolist())
+            place = end
+        return sides[0], sides[1]
 
-    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The number of values on both sides of each example, (N,) and (N,). They decide which examples fit a batch."""
-        return self.source.lengths(), self.target.lengths()
+    def lengths(self, rows: slice | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of values on both sides of some examples, (N,) and (N,). They decide which fit into a batch."""
+        entries = self.index[rows]
+        return entries["source"].astype(np.int64), entries["target"].astype(np.int64)
 
     @property
     def nbytes(self) -> int:
-        return self.source.nbytes + self.target.nbytes
+        return self.index.nbytes + self.values.nbytes
 
 
-def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int) -> Examples:
-    """Ids of sentence pairs. Pairs with a side longer than `max_length` tokens are left out and counted."""
-    examples = Examples(largest=max(tokenizers.source.size, tokenizers.target.size))
+def sentence_pairs(
+    pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int
+) -> Iterator[Example | None]:
+    """Ids of sentence pairs; None for a pair with a side longer than `max_length` tokens."""
     for chunk in batched(pairs, CHUNK):
         sources, targets = zip(*chunk, strict=True)
         for source, target in zip(
             tokenizers.source.encode_batch(sources), tokenizers.target.encode_batch(targets), strict=True
         ):
-            if max(len(source) + 1, len(target) + 2) <= max_length:
-                examples.append(([*source, EOS_ID], [BOS_ID, *target, EOS_ID]))
-            else:
-                examples.left_out += 1
-    return examples
+            fits = max(len(source) + 1, len(target) + 2) <= max_length
+            yield ([*source, EOS_ID], [BOS_ID, *target, EOS_ID]) if fits else None
 
 
-def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
+def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Iterator[Example]:
     """Ids of texts, each with the share of both classes; given is that of the second. Long texts are shortened."""
-    encoded = (
-        (shortened(ids, max_length), (1.0 - share, share))
-        for chunk in batched(texts, CHUNK)
-        for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True)
-    )
-    return Examples(encoded, largest=tokenizer.size, shares=True)
+    for chunk in batched(texts, CHUNK):
+        for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):
+            yield shortened(ids, max_length), (1.0 - share, share)
 
 
 def shortened(ids: Sequence[int], max_length: int, specials: Specials = OURS) -> list[int]:

@@ -1,37 +1,61 @@
 """Measures a checkpoint: BLEU and chrF of its translations with sacreBLEU, loss and perplexity of the references."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TypeVar
 
 import sacrebleu
 import torch
 import torch.nn.functional as F
 
-from model.corpora.batch import TranslationBatch
+from model.corpora.batch import Batches, Rows, TranslationBatch
+from model.corpora.examples import batched
 from model.network.own_model import Translator
+from model.network.team import ALONE, Team
 
-__all__ = ["accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
+__all__ = ["accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score", "shared_lines"]
 
+T = TypeVar("T")
+GROUP = 64  # lines that a model reads together
 LENGTHS = (8, 12, 16, 20)  # words of a source
 
 
 @torch.inference_mode()
-def mean_loss(model: Translator, batches: Iterable[TranslationBatch]) -> float:
-    """Cross-entropy of the references without label smoothing, in nats per token.
+def mean_loss(model: Translator, batches: Batches[TranslationBatch], team: Team = ALONE) -> float:
+    """Cross-entropy of the references without label smoothing, in nats per token. The processes divide the batches.
 
     Raises:
         ValueError: there is no batch.
     """
-    total, tokens = 0.0, 0
-    for batch in batches:
+
+    def loss_of(rows: Rows) -> tuple[float, int]:
+        batch = batches.load(rows)
         states = model.target_states(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
         labels = batch.target[:, 1:]  # (B, T)
         kept = labels != model.target_pad_id
-        total += float(F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum"))
-        tokens += int(kept.sum())
-    if not tokens:
+        loss = F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum")
+        return float(loss), batch.items
+
+    losses = team.shared(loss_of, batches.sorted())
+    if not losses:
         raise ValueError("A loss needs at least one sentence.")
+    total, tokens = map(sum, zip(*losses, strict=True))
     return total / tokens
+
+
+def shared_lines(answer: Callable[[list[str]], Sequence[T]], lines: Sequence[str], team: Team = ALONE) -> list[T]:
+    """What a model answers to each line. The processes divide groups of similar length among themselves.
+
+    The groups are the same for any number of processes, and so are the answers, bit by bit.
+    """
+    groups = list(batched(sorted(range(len(lines)), key=lambda i: len(lines[i])), GROUP))
+
+    def answers(group: list[int]) -> list[tuple[int, T]]:
+        return list(zip(group, answer([lines[i] for i in group]), strict=True))
+
+    found = dict(chain.from_iterable(team.shared(answers, groups)))
+    return [found[i] for i in range(len(lines))]
 
 
 def score(

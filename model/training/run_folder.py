@@ -1,9 +1,9 @@
 """The folder of a run: whether a run can use it, its lock, its state, and the files that the run writes.
 
 It is the folder of a checkpoint. The folder `training/` in it holds what the run needs to continue: one safetensors
-file, replaced as a whole, and the weights of recent epochs. The file holds the weights, the optimizer, the progress,
-the random numbers of each process, and the scale of an fp16 loss. A run can also start from the weights and tokenizers
-of a checkpoint, so that a long training can be divided into several.
+file, replaced as a whole, the weights of recent epochs, and the token ids of the corpus (`tokenized.py`). The file
+holds the weights, the optimizer, the progress and the scale of an fp16 loss. All random numbers follow from the seed. A
+run can also start from the weights and tokenizers of a checkpoint, so that a long training can be divided into several.
 """
 
 import csv
@@ -41,7 +41,6 @@ __all__ = [
     "copy_weights",
     "epoch_files",
     "load_state",
-    "random_state",
     "save_epoch",
     "save_state",
     "start_from",
@@ -168,6 +167,8 @@ class Progress:
     epoch_items: int = 0
     epoch_seconds: float = 0.0
     seconds: float = 0.0
+    batches_a_step: int = 0  # of all processes together
+    files: Mapping[str, str] = field(default_factory=dict)  # see `Task.files`
     best: float = -1.0  # quality on the validation split, see `Task.quality`
     stale_epochs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
@@ -206,21 +207,12 @@ def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
             parameter.copy_(weights[name])
 
 
-def random_state(device: torch.device) -> dict[str, Tensor]:
-    """The state of the random number generators of this process: of the CPU, and of its device."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type != "cpu":
-        states[device.type] = torch.get_device_module(device).get_rng_state()
-    return states
-
-
 def save_state(
     path: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
     *,
-    random_states: Sequence[Mapping[str, Tensor]],
     scaler: torch.amp.GradScaler | None = None,
 ) -> None:
     """Write all that the run needs to continue.
@@ -230,15 +222,12 @@ def save_state(
         model: Its parameters are saved in full precision.
         optimizer: Of these parameters.
         progress: How far the run has come.
-        random_states: The `random_state` of each process, in the order of their ranks.
         scaler: Scales the loss in fp16.
     """
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"adam.{key}.{name}"] = value
-    for rank, states in enumerate(random_states):
-        tensors |= {f"random.{rank}.{kind}": state for kind, state in states.items()}
     metadata = {"progress": json.dumps(asdict(progress))}
     if scaler is not None:
         metadata["scaler"] = json.dumps(scaler.state_dict())
@@ -250,22 +239,20 @@ def load_state(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     *,
-    rank: int = 0,
     scaler: torch.amp.GradScaler | None = None,
 ) -> Progress:
-    """Read the file of `save_state` into the model, the optimizer, the random numbers of this process and the scaler.
-
-    A process that is new in the run keeps its own random numbers.
+    """Read the file of `save_state` into the model, the optimizer and the scaler.
 
     Raises:
         ConfigError: the file is damaged, or belongs to a run of another recipe.
     """
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
+            # An earlier version kept random numbers.
+            names = [name for name in file.offset_keys() if not name.startswith("random.")]
+            tensors = {name: file.get_tensor(name) for name in names}
             metadata = file.metadata()
         progress = Progress(**json.loads(metadata["progress"]))
-        random_states = {name: tensors.pop(name) for name in list(tensors) if name.startswith("random.")}
         copy_weights(model, {name: tensors.pop(f"model.{name}") for name, _ in model.named_parameters()})
         for name, parameter in model.named_parameters():
             if progress.step:
@@ -274,12 +261,6 @@ def load_state(
     except (SafetensorError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(f"{path} does not fit this recipe, or it is damaged: {error}") from error
     require(not tensors, f"{path} holds the tensor {min(tensors, default='')}, which this recipe does not have.")
-    for kind in ("cpu", "cuda", "mps"):
-        state = random_states.get(f"random.{rank}.{kind}")
-        if state is not None and kind == "cpu":
-            torch.set_rng_state(state)
-        elif state is not None and kind == next(model.parameters()).device.type:
-            torch.get_device_module(kind).set_rng_state(state)
     if scaler is not None and "scaler" in metadata:
         scaler.load_state_dict(json.loads(metadata["scaler"]))
     return progress

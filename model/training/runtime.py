@@ -12,12 +12,13 @@ import torch
 import torch.distributed.nn  # before a process group exists: default arguments of its functions would keep it alive
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import TorchDynamoPlugin
+from accelerate.utils import InitProcessGroupKwargs, TorchDynamoPlugin
 from torch import Tensor, nn
 
 from model.config.run import TrainConfig
 from model.config.section import ConfigError
 from model.corpora.batch import Rows
+from model.network.team import PATIENCE
 from model.training.tasks import Task
 
 __all__ = ["OptimizerStep", "StepLoss", "make_accelerator", "stop_on_signal", "sum_over_processes"]
@@ -41,6 +42,7 @@ def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: P
         dynamo_plugin=TorchDynamoPlugin(backend=COMPILER if config.compile else "no", dynamic=True),
         log_with="tensorboard" if log_folder else None,
         project_dir=log_folder,
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)],  # the first process may tokenize for hours
     )
 
 
@@ -95,16 +97,11 @@ class OptimizerStep:
         )
         self.loss, self.optimizer = accelerator.prepare(task.loss_of(model, config.label_smoothing), optimizer)
 
-    @property
-    def batches(self) -> int:
-        """The batches of one step, all processes together."""
-        return self.config.accumulate * int(self.accelerator.num_processes)
-
     def compute_gradients(self, step: Sequence[Rows], *, epoch: int, rate: float) -> StepLoss:
         """Compute and clip the gradients.
 
         Args:
-            step: The batches of all processes.
+            step: The batches of all processes, which divide them among themselves.
             epoch: Counted from 1.
             rate: The learning rate.
         """
@@ -123,14 +120,17 @@ class OptimizerStep:
     def _backward(self, step: Sequence[Rows], epoch: int) -> tuple[float, int]:
         accelerator, batches = self.accelerator, self.task.batches_of(epoch)
         order = {"seed": self.config.seed, "number": epoch}
-        own = [batches.load(rows, **order) for rows in step[accelerator.process_index :: accelerator.num_processes]]
-        items = int(sum_over_processes(accelerator, sum(batch.items for batch in own)))
-        # The last step of an epoch may have too few batches. All processes must take part.
-        weighted = [(batch, 1.0) for batch in own] or [(batches.load(step[0], **order), 0.0)]
+        own = step[accelerator.process_index :: accelerator.num_processes]
+        loaded = [batches.load(rows, **order) for rows in own]
+        items = int(sum_over_processes(accelerator, sum(batch.items for batch in loaded)))
+        # A step may have fewer batches than there are processes. All must take part.
+        weighted = [(batch, 1.0) for batch in loaded] or [(batches.load(step[0], **order), 0.0)]
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=accelerator.device)
         for number, (batch, weight) in enumerate(weighted, start=1):
+            if own:  # dropout belongs to the batch, so it is the same in any process and in a resumed run
+                torch.manual_seed(batches.chance(own[number - 1], **order))
             # The processes exchange the mean of their gradients once per step.
             with nullcontext() if number == len(weighted) else accelerator.no_sync(self.loss):
                 loss = weight * self.loss(batch)

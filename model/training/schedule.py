@@ -59,12 +59,10 @@ def is_over(progress: Progress, config: TrainConfig) -> bool:
     )
 
 
-def remaining_steps(
-    task: Task, config: TrainConfig, progress: Progress, *, batches_a_step: int
-) -> Iterator[list[Rows]]:
-    """The batches of each step until the end of the epoch. They are the same for every process."""
+def remaining_steps(task: Task, config: TrainConfig, progress: Progress) -> Iterator[list[Rows]]:
+    """The batches of each step until the end of the epoch. They are the same for every process, and for any number."""
     batches = task.batches_of(progress.epoch).epoch(seed=config.seed, number=progress.epoch)
-    return batched(islice(batches, progress.batches_done, None), batches_a_step)
+    return batched(islice(batches, progress.batches_done, None), progress.batches_a_step)
 
 
 def steps_expected(task: Task, config: TrainConfig, *, batches_a_step: int) -> int:

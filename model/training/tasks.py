@@ -2,8 +2,10 @@
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +16,25 @@ from torch import Tensor, nn
 from model.config.model import AnyModelConfig, ClassifierConfig
 from model.config.recipe import Recipe
 from model.config.section import ConfigError
-from model.corpora.batch import Batch, Batches, ClassificationBatch, MakeBatch, MaskedBatch, TranslationBatch
+from model.corpora.batch import Batch, Batches, ClassificationBatch, MakeBatch, MaskedBatch, Rows, TranslationBatch
 from model.corpora.corpora import SentencePairs, read_pairs
-from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs
+from model.corpora.examples import LONG, SHARE, Example, Examples, id_type, labelled_texts, sentence_pairs
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify_lines
 from model.inference.translate import translate_lines
 from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
 from model.network.masks import padding_mask
+from model.network.team import ALONE, Team
 from model.network.translators import OurTranslator, make_translator
 from model.text.tokenizers import LearnedPair, load_pair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
-from model.training.evaluate import accuracy, corpus_bleu, mean_loss
+from model.training.evaluate import accuracy, corpus_bleu, mean_loss, shared_lines
+from model.training.tokenized import hashes, open_tokenized, require_same_files, write_tokenized
 
 __all__ = ["ClassificationLoss", "Task", "TranslationTask", "make_task"]
+
+IDS, EARLY = "ids", "early-ids"  # folders of the tokenized corpora
 
 
 class Task:
@@ -40,10 +46,25 @@ class Task:
     tokenizers: LearnedPair
     model_config: AnyModelConfig
     left_out = 0  # number of training examples that were too long
+    files: Mapping[str, str] = {}  # the files of the training corpus whose ids are in the folder of the run: SHA-256
     valid_batches: Batches[Any]
 
     def __init__(self, recipe: Recipe, device: torch.device) -> None:
         self.recipe, self.device = recipe, device
+
+    def open_training(self, folder: Path, *, first: bool = True, resume: bool = False) -> None:
+        """Prepare the training examples, in the folder of the run if there may be many.
+
+        Args:
+            folder: `training/` of the run.
+            first: Whether this is the first process. It writes; the others wait for it, and then open what it wrote.
+            resume: Use what the run has written before.
+
+        Raises:
+            ConfigError: all examples are too long.
+            CorpusError: the corpus cannot be read, it changed after the run began, or what is in the folder is damaged.
+            CheckpointError: the folder cannot be written.
+        """
 
     def batches(self, examples: Examples, make: MakeBatch[Batch], vary: Any = None) -> Batches[Batch]:
         return Batches(examples, make, batch_tokens=self.recipe.train.batch_tokens, device=self.device, vary=vary)
@@ -60,11 +81,18 @@ class Task:
         return self.loss(model, smoothing)
 
     @torch.inference_mode()
-    def valid_loss(self, model: Any) -> float:
-        loss, batches = self.loss_of(model, 0.0), list(self.valid_batches.in_order())
-        return sum(float(loss(batch)) for batch in batches) / sum(batch.items for batch in batches)
+    def valid_loss(self, model: Any, team: Team = ALONE) -> float:
+        """The loss on the validation split, per item. The processes divide the batches, and all get the result."""
+        loss = self.loss_of(model, 0.0)
 
-    def measure(self, model: Any, loss: float) -> Mapping[str, float]:
+        def loss_and_items(rows: Rows) -> tuple[float, int]:
+            batch = self.valid_batches.load(rows)
+            return float(loss(batch)), batch.items
+
+        total, items = map(sum, zip(*team.shared(loss_and_items, self.valid_batches.sorted()), strict=True))
+        return total / items
+
+    def measure(self, model: Any, loss: float, team: Team = ALONE) -> Mapping[str, float]:
         """Results on the validation split. They become columns of `history.csv`."""
         raise NotImplementedError
 
@@ -97,21 +125,38 @@ class TranslationTask(Task):
     def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> None:
         super().__init__(recipe, device)
         config, languages = recipe.train, (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
-        pairs = SentencePairs(data_root, config.corpus, "train", *languages)
-        early = replace(pairs, corpus=config.pretrain_corpus) if config.pretrain_epochs else pairs
+        self._pairs = SentencePairs(data_root, config.corpus, "train", *languages)
+        early = replace(self._pairs, corpus=config.pretrain_corpus) if config.pretrain_epochs else self._pairs
+        self._early_pairs, self.data_root = early, data_root
         self.valid_pairs = read_pairs(data_root, config.corpus, "val", *languages)
         self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
-        self._batches = self._training_batches(pairs)
-        self._early_batches = self._batches if early is pairs else self._training_batches(early)
-        self.valid_batches = self.batches(self._examples(self.valid_pairs), TranslationBatch.of)
+        self.valid_batches = self.batches(Examples.of(self._encoded(self.valid_pairs)), TranslationBatch.of)
 
-    def _examples(self, pairs: Iterable[tuple[str, str]]) -> Examples:
+    def _encoded(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Example | None]:
         return sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
 
-    def _training_batches(self, pairs: Iterable[tuple[str, str]]) -> Batches[Batch]:
-        examples = self._examples(pairs)
+    def open_training(self, folder: Path, *, first: bool = True, resume: bool = False) -> None:
+        self.left_out, self.files = 0, {}
+        opened = partial(self._training_batches, first=first, resume=resume)
+        self._batches = opened(self._pairs, folder / IDS)
+        same = self._early_pairs is self._pairs
+        self._early_batches = self._batches if same else opened(self._early_pairs, folder / EARLY)
+
+    def _training_batches(self, pairs: SentencePairs, folder: Path, *, first: bool, resume: bool) -> Batches[Batch]:
+        if first:
+            files = hashes(self.data_root, pairs.files())
+            if not resume:
+                shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                ids = id_type(max(self.tokenizers.source.size, self.tokenizers.target.size))
+                write_tokenized(folder, self._encoded(pairs), (ids, ids), files=files)
+        tokenized = open_tokenized(folder)
+        if first:
+            require_same_files(tokenized.files, files, folder=folder.parents[1])
+        self.files = {**self.files, **tokenized.files}
+        examples = tokenized.examples
         if not len(examples):
             raise ConfigError(f"max_length is {self.model_config.max_length}. All training pairs are longer. Raise it.")
         self.left_out += examples.left_out
@@ -131,12 +176,12 @@ class TranslationTask(Task):
         assert not isinstance(self.model_config, ClassifierConfig)
         return make_translator(self.model_config, pad_id=PAD_ID)
 
-    def valid_loss(self, model: Any) -> float:
-        return mean_loss(model, self.valid_batches.in_order())
+    def valid_loss(self, model: Any, team: Team = ALONE) -> float:
+        return mean_loss(model, self.valid_batches, team)
 
-    def measure(self, model: Any, loss: float) -> dict[str, float]:
+    def measure(self, model: Any, loss: float, team: Team = ALONE) -> dict[str, float]:
         sources, references = zip(*self.valid_pairs, strict=True)
-        hypotheses = translate_lines(model, self.tokenizers, sources)
+        hypotheses = shared_lines(partial(translate_lines, model, self.tokenizers), sources, team)
         config = self.recipe.tokenizer
         bleu, _ = corpus_bleu(hypotheses, references, language=config.target_language, lowercase=config.lowercase)
         alike = str.lower if config.lowercase else str
@@ -156,7 +201,8 @@ class TextTask(Task):
         self.model_config = recipe.model_config(vocab_size=self.tokenizers.source.size)
         longest = self.model_config.max_length
         train, valid = (
-            labelled_texts(t, self.tokenizers.source, max_length=longest) for t in (texts, self.valid_texts)
+            Examples.of(labelled_texts(t, self.tokenizers.source, max_length=longest), (LONG, SHARE))
+            for t in (texts, self.valid_texts)
         )
         self._batches, self.valid_batches = self.training_batches(train), self.validation_batches(valid)
 
@@ -199,9 +245,9 @@ class ClassificationTask(TextTask):
         dropout = self.recipe.train.word_dropout
         return [*(UNK_ID if draws.random() < dropout else word for word in words), end], shares
 
-    def measure(self, model: Any, loss: float) -> dict[str, float]:
+    def measure(self, model: Any, loss: float, team: Team = ALONE) -> dict[str, float]:
         texts, labels = zip(*self.valid_texts, strict=True)
-        found = classify_lines(model, self.tokenizers, texts)
+        found = shared_lines(partial(classify_lines, model, self.tokenizers), texts, team)
         return {"valid_accuracy": round(accuracy(found, labels), 2)}
 
 
@@ -231,7 +277,7 @@ class HiddenWordTask(TextTask):
         return self.batches(texts, MaskedBatch.of, self._hide)
 
     def validation_batches(self, texts: Examples) -> Batches[Batch]:
-        hidden = Examples(self._hide(texts[i], random.Random(i)) for i in range(len(texts)))
+        hidden = Examples.of(self._hide(texts[i], random.Random(i)) for i in range(len(texts)))
         return self.batches(hidden, MaskedBatch.of)
 
     def _hide(self, example: Example, draws: random.Random) -> Example:
@@ -242,7 +288,7 @@ class HiddenWordTask(TextTask):
         read = [UNK_ID if gap else word for word, gap in zip(words, hidden, strict=True)]
         return read, [word if gap else PAD_ID for word, gap in zip(words, hidden, strict=True)]
 
-    def measure(self, model: Any, loss: float) -> dict[str, float]:
+    def measure(self, model: Any, loss: float, team: Team = ALONE) -> dict[str, float]:
         """The geometric mean of the probabilities of the hidden words, in percent."""
         return {"valid_perplexity": round(math.exp(loss), 4), self.quality: round(100 * math.exp(-loss), 4)}
 

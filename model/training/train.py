@@ -1,9 +1,10 @@
 """Trains a recipe into a checkpoint folder, on one device or, with `torchrun` or `accelerate launch`, on several.
 
 The folder `<checkpoint>/training/` holds everything that a run needs to continue, from before its first step. It is
-replaced as a whole every few minutes, at the end of each epoch and at the end of the run. A run that is resumed by the
-same number of processes on the same kind of device computes the same losses as a run that never stopped. Hugging Face
-Accelerate places the model, keeps 16-bit numbers stable and exchanges gradients.
+replaced as a whole every few minutes, at the end of each epoch and at the end of the run. The batches of a step and
+their random numbers follow from the seed and the step. So a run that is resumed by any number of processes on the same
+kind of device computes the same losses as a run that never stopped. Hugging Face Accelerate places the model, keeps
+16-bit numbers stable and exchanges gradients.
 """
 
 import time
@@ -13,7 +14,6 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -21,6 +21,7 @@ from model.checkpoints.checkpoint import CheckpointConfig, read_config
 from model.config.recipe import Recipe
 from model.corpora.batch import Rows
 from model.network.device import pick_device
+from model.network.team import present_team
 from model.training import DivergedError
 from model.training.run_folder import (
     Progress,
@@ -30,14 +31,14 @@ from model.training.run_folder import (
     copy_weights,
     epoch_files,
     load_state,
-    random_state,
     save_epoch,
     save_state,
     start_from,
 )
-from model.training.runtime import OptimizerStep, make_accelerator, stop_on_signal, sum_over_processes
+from model.training.runtime import OptimizerStep, make_accelerator, stop_on_signal
 from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
+from model.training.tokenized import require_same_files
 
 __all__ = ["Trainer", "train"]
 
@@ -75,24 +76,27 @@ class Trainer:
         self.config, self.task, self.folder = task.recipe.train, task, folder
         self.accelerator, self.main = accelerator, bool(accelerator.is_main_process)
         self.report = report if self.main else lambda _sentence: None
-        self.progress, self.stop_requested = Progress(), False
+        self.team, self.stop_requested = present_team(), False
+        self.progress = Progress(batches_a_step=self.config.accumulate * self.team.size, files=task.files)
         self.saved_at = time.monotonic()
         torch.manual_seed(self.config.seed)  # every process starts with the same weights
         self.model = task.new_model().to(accelerator.device)
         self.step = OptimizerStep(model=self.model, task=task, config=self.config, accelerator=accelerator)
-        self.last_step = steps_expected(task, self.config, batches_a_step=self.step.batches)
         self.best_saved = -1.0  # quality of the checkpoint in the folder
-        if not self.main:  # each process has its own dropout
-            torch.manual_seed(self.config.seed + 1000 * accelerator.process_index)
 
     def resume(self) -> None:
         """Continue the run in the folder.
 
         Raises:
             ConfigError: its state is damaged, or belongs to another model.
+            CorpusError: a file of the corpus changed after the run began.
         """
-        rank, scaler = self.accelerator.process_index, self.accelerator.scaler
-        self.progress = load_state(self.folder.state, self.model, self.step.optimizer, rank=rank, scaler=scaler)
+        begun, scaler = self.progress, self.accelerator.scaler
+        self.progress = load_state(self.folder.state, self.model, self.step.optimizer, scaler=scaler)
+        if self.progress.batches_a_step:
+            require_same_files(self.progress.files, begun.files, folder=self.folder.path)
+        else:  # an earlier version did not save these
+            self.progress.batches_a_step, self.progress.files = begun.batches_a_step, begun.files
         self.best_saved = read_config(self.folder.path).figures.get(self.task.quality, self.best_saved)
 
     def run(self) -> None:
@@ -101,6 +105,7 @@ class Trainer:
         Raises:
             DivergedError: the loss is not finite. What was saved before is kept.
         """
+        self.last_step = steps_expected(self.task, self.config, batches_a_step=self.progress.batches_a_step)
         with stop_on_signal(self.accelerator):
             if not self.progress.step:
                 self._save_state()
@@ -120,7 +125,7 @@ class Trainer:
 
     def _train_epoch(self, bar: tqdm) -> None:
         """Train to the end of the epoch, or until the run stops."""
-        for rows in remaining_steps(self.task, self.config, self.progress, batches_a_step=self.step.batches):
+        for rows in remaining_steps(self.task, self.config, self.progress):
             self._step(rows, bar)
             self._keep_snapshot()
             self._save_now_and_then()
@@ -158,7 +163,7 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         progress = self.progress
-        row = broadcast_object_list([self._validate() if self.main else {}])[0]
+        row = self._validate()
         progress.history.append(row)
         quality = row[self.task.quality]
         progress.stale_epochs = 0 if quality > progress.best else progress.stale_epochs + 1
@@ -169,18 +174,23 @@ class Trainer:
     def _validate(self) -> dict[str, float]:
         """Measure the better of two: the weights of this epoch, and the mean of the last epochs.
 
+        All processes call this and divide the work. The first one writes.
+
         Returns:
             The line of this epoch in `history.csv`.
         """
         progress, quality = self.progress, self.task.quality
         weights = weights_of(self.model)
-        save_epoch(self.folder.training, weights, epoch=progress.epoch, keep=self.config.average_epochs)
+        if self.main:
+            save_epoch(self.folder.training, weights, epoch=progress.epoch, keep=self.config.average_epochs)
+        self.accelerator.wait_for_everyone()
         loss = self._use_better_of_average_and_last(weights)
-        measured = {"valid_loss": round(loss, 5), **self.task.measure(self.model, loss)}
+        measured = {"valid_loss": round(loss, 5), **self.task.measure(self.model, loss, self.team)}
         rate = self.step.optimizer.param_groups[0]["lr"]
         row = progress.row(measured, rate=rate, unit=self.task.unit)
         if row[quality] > self.best_saved:
-            self.folder.save_model(weights_of(self.model), checkpoint_config(self.task, {quality: row[quality]}))
+            if self.main:
+                self.folder.save_model(weights_of(self.model), checkpoint_config(self.task, {quality: row[quality]}))
             self.best_saved = row[quality]
         copy_weights(self.model, weights)
         self.accelerator.log(row, step=progress.step)
@@ -190,22 +200,20 @@ class Trainer:
 
     def _use_better_of_average_and_last(self, last_weights: Mapping[str, Tensor]) -> float:
         """The mean of the last epochs is the better model after training has settled, and the worse one before."""
-        last = self.task.valid_loss(self.model.eval())
+        last = self.task.valid_loss(self.model.eval(), self.team)
         if len(epoch_files(self.folder.training)) == 1:
             return last
         copy_weights(self.model, average_epochs(self.folder.training))
-        averaged = self.task.valid_loss(self.model)
+        averaged = self.task.valid_loss(self.model, self.team)
         if averaged > last:
             copy_weights(self.model, last_weights)
         return min(averaged, last)
 
     def _finish(self) -> None:
         self._save_state()
-        if not self.main:
-            return
         if self.progress.epoch_items:
             self._validate_unfinished_epoch()
-        if self.config.snapshot_steps and not self.stop_requested:
+        if self.main and self.config.snapshot_steps and not self.stop_requested:
             self.folder.save_snapshot(weights_of(self.model), step=self.progress.step)
         ending = "Stopped" if self.stop_requested else "Finished"
         self.report(f"{ending} at step {self.progress.step}: {self.folder.path}")
@@ -213,30 +221,22 @@ class Trainer:
     def _validate_unfinished_epoch(self) -> None:
         """Give the checkpoint the last steps too. A resumed run continues as if they had not been validated."""
         self.report(f"Validating the steps of the unfinished epoch {self.progress.epoch}.")
-        self.folder.write_history([*self.progress.history, self._validate()])
+        row = self._validate()
+        if self.main:
+            self.folder.write_history([*self.progress.history, row])
 
     def _keep_snapshot(self) -> None:
         if self.main and self.progress.step in self.config.snapshot_steps:
             self.folder.save_snapshot(weights_of(self.model), step=self.progress.step)
 
     def _save_now_and_then(self) -> None:
-        """All processes save together, when the first one decides that it is time."""
-        due = self.main and time.monotonic() - self.saved_at >= SAVE_SECONDS
-        if sum_over_processes(self.accelerator, int(due)):
+        if time.monotonic() - self.saved_at >= SAVE_SECONDS:
             self._save_state()
 
     def _save_state(self) -> None:
-        """All processes call this, because each has its own random numbers. The first one writes."""
-        random_states = gather_object([random_state(self.accelerator.device)])
         if self.main:
-            save_state(
-                self.folder.state,
-                self.model,
-                self.step.optimizer,
-                self.progress,
-                random_states=random_states,
-                scaler=self.accelerator.scaler,
-            )
+            scaler = self.accelerator.scaler
+            save_state(self.folder.state, self.model, self.step.optimizer, self.progress, scaler=scaler)
             if self.progress.history:
                 self.folder.write_history(self.progress.history)
         self.saved_at = time.monotonic()
@@ -284,6 +284,7 @@ def train(
                 until_the_end.enter_context(folder.locked())
                 folder.require_fit_for(recipe, resume=resume)  # again: another run may have ended there meanwhile
                 folder.prepare(task.tokenizers.files(), checkpoint_config(task, {}))
+            task.open_training(folder.training, first=accelerator.is_main_process, resume=resume)
         accelerator.init_trackers("")
         trainer = Trainer(task=task, folder=folder, accelerator=accelerator)
         if task.left_out:

@@ -3,9 +3,10 @@ from math import exp, factorial
 import numpy as np
 import pytest
 
-from model.atlas.hashing import poisson_weights, uniform_bits
+from model.atlas.hashing import poisson_weights
 from model.atlas.store import estimates
 from model.atlas.tally import KindTally, rounded, weighted_sums
+from model.corpora.hashing import uniform_bits
 
 
 def tally_of(values: np.ndarray, rows: np.ndarray, *, seed: int, replicates: int = 400) -> KindTally:

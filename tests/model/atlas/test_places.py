@@ -1,7 +1,7 @@
 import numpy as np
 
-from model.atlas.hashing import uniform_bits
 from model.atlas.places import PLACE, SIZES, STRONGEST, Places, kept
+from model.corpora.hashing import uniform_bits
 
 
 def rows_of(strongest: np.ndarray) -> Places:

@@ -5,7 +5,7 @@ import torch
 
 from model.corpora.batch import Batches, ClassificationBatch, TranslationBatch
 from model.corpora.corpora import read_pairs
-from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs, shortened
+from model.corpora.examples import SHARE, Example, Examples, id_type, labelled_texts, sentence_pairs, shortened
 from model.text.tokenizers import TokenizerPair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from tests.conftest import TOY_DATA, toy_recipe
@@ -62,7 +62,9 @@ def epoch(batches: Batches[TranslationBatch], *, seed: int = 1, number: int = 1)
 
 def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
-    batches = Batches(sentence_pairs(pairs, tokenizers, max_length=50), TranslationBatch.of, batch_tokens=300)
+    batches = Batches(
+        Examples.of(sentence_pairs(pairs, tokenizers, max_length=50)), TranslationBatch.of, batch_tokens=300
+    )
     found = sentences(epoch(batches))
     expected = [
         ((*tokenizers.source.encode(s).ids, EOS_ID), (BOS_ID, *tokenizers.target.encode(t).ids, EOS_ID))
@@ -79,7 +81,7 @@ def padding(batches: list[TranslationBatch]) -> float:
 
 
 def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: TokenizerPair) -> None:
-    examples = sentence_pairs(long_tailed_pairs(3000), tokenizers, max_length=60)
+    examples = Examples.of(sentence_pairs(long_tailed_pairs(3000), tokenizers, max_length=60))
     batches = epoch(Batches(examples, TranslationBatch.of, batch_tokens=1000))
     assert max(max(batch.source.numel(), batch.target.numel()) for batch in batches) <= 1000
     assert padding(batches) < 0.045  # 0.058 if the shorter side is not sorted, 0.095 by the sources alone
@@ -89,13 +91,15 @@ def test_one_long_example_does_not_end_the_pool_that_is_sorted_together() -> Non
     # A pool of 100 batches: one example of 60 tokens would leave it a twelfth of its examples.
     rng = random.Random(0)
     lengths = [60 if i % 50 == 0 else rng.randint(2, 8) for i in range(2000)]
-    examples = Examples([([5] * n, [2, *[5] * (n - 1)]) for n in lengths])
+    examples = Examples.of([([5] * n, [2, *[5] * (n - 1)]) for n in lengths])
     assert padding(epoch(Batches(examples, TranslationBatch.of, batch_tokens=100))) < 0.02
 
 
 def test_the_order_depends_only_on_seed_and_epoch(tokenizers: TokenizerPair) -> None:
     batches = Batches(
-        sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), TranslationBatch.of, batch_tokens=300
+        Examples.of(sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60)),
+        TranslationBatch.of,
+        batch_tokens=300,
     )
     first = sentences(epoch(batches))
     assert first == sentences(epoch(batches))
@@ -105,7 +109,7 @@ def test_the_order_depends_only_on_seed_and_epoch(tokenizers: TokenizerPair) -> 
 
 def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
     # Counted by targets alone, 2,560 of them may come with 128,000 source tokens.
-    examples = Examples([([5] * 50, [2, 5, 3]) for _ in range(40)])
+    examples = Examples.of([([5] * 50, [2, 5, 3]) for _ in range(40)])
     batches = epoch(Batches(examples, TranslationBatch.of, batch_tokens=200))
     assert max(batch.source.numel() for batch in batches) == 200
     assert len(batches) == 10
@@ -114,7 +118,7 @@ def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
 @pytest.mark.parametrize("short", [0, 3])
 def test_an_example_longer_than_a_batch_is_a_batch_of_its_own(short: int) -> None:
     long = [([5] * length, [2, 5, 3]) for length in (30, 29, 30, 29)]
-    batches = Batches(Examples(long + [([5, 3], [2, 5, 3])] * short), TranslationBatch.of, batch_tokens=20)
+    batches = Batches(Examples.of(long + [([5, 3], [2, 5, 3])] * short), TranslationBatch.of, batch_tokens=20)
     for found in (epoch(batches), list(batches.in_order())):
         shapes = sorted(tuple(batch.source.shape) for batch in found)
         assert shapes == [(1, 29)] * 2 + [(1, 30)] * 2 + [(short, 2)] * (short > 0)
@@ -122,14 +126,14 @@ def test_an_example_longer_than_a_batch_is_a_batch_of_its_own(short: int) -> Non
 
 def test_pairs_beyond_the_models_positions_are_left_out(tokenizers: TokenizerPair) -> None:
     pairs = [("der hund", "die katze"), ("der hund", "die " * 50), ("der hund", "die " * 19), ("der hund", "die " * 18)]
-    examples = sentence_pairs(pairs, tokenizers, max_length=20)
+    examples = Examples.of(sentence_pairs(pairs, tokenizers, max_length=20))
     assert (len(examples), examples.left_out) == (2, 2)
     assert len(examples[1][1]) == 20
 
 
 def test_a_pair_takes_less_than_200_bytes(tokenizers: TokenizerPair) -> None:
     words = " ".join(["hund"] * 25)
-    examples = sentence_pairs([(words, words)] * 1000, tokenizers, max_length=60)
+    examples = Examples.of(sentence_pairs([(words, words)] * 1000, tokenizers, max_length=60), (id_type(60_000),) * 2)
     assert examples.nbytes / len(examples) < 130
     assert examples[999] == examples[0]
     assert len(examples[0][0]) == 26
@@ -137,16 +141,16 @@ def test_a_pair_takes_less_than_200_bytes(tokenizers: TokenizerPair) -> None:
 
 def test_ids_beyond_two_bytes_are_kept_as_they_are() -> None:
     example = ([70_000, 3], [2, 200_000, 3])
-    assert Examples([example], largest=200_000)[0] == example
+    assert Examples.of([example])[0] == example
     with pytest.raises(OverflowError):
-        Examples([example], largest=60_000)
+        Examples.of([example], (id_type(60_000),) * 2)
 
 
 def test_examples_vary_only_with_the_epoch() -> None:
     def vary(example: Example, draws: random.Random) -> Example:
         return [draws.randrange(10**6), *example[0]], example[1]
 
-    examples = Examples([([i, 3], [2, i, 3]) for i in range(4, 24)])
+    examples = Examples.of([([i, 3], [2, i, 3]) for i in range(4, 24)])
     small, large = (Batches(examples, TranslationBatch.of, batch_tokens=size, vary=vary) for size in (12, 60))
     first = sorted(sentences(epoch(small)))
     assert first == sorted(sentences(epoch(large)))
@@ -164,7 +168,7 @@ def test_the_beginning_and_the_end_of_a_long_text_are_kept() -> None:
 
 def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokenizers: TokenizerPair) -> None:
     texts = [("der hund " * n, n % 3 / 2) for n in range(1, 21)]  # the first class, half of each, the second
-    examples = labelled_texts(texts, tokenizers.source, max_length=30)
+    examples = Examples.of(labelled_texts(texts, tokenizers.source, max_length=30), ("<u2", SHARE))
     whole = Batches(examples, ClassificationBatch.of, batch_tokens=100)
     batches = [whole.load(rows) for rows in whole.epoch(seed=1, number=1)]
     assert max(batch.source.numel() for batch in batches) <= 100

@@ -7,18 +7,15 @@ import torch
 from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.batch import Batches, TranslationBatch
 from model.corpora.corpora import read_pairs
-from model.corpora.examples import sentence_pairs
+from model.corpora.examples import Examples, sentence_pairs
 from model.training.evaluate import bleu_by_length, corpus_bleu, mean_loss, moses_tokens, score
 from tests.conftest import TOY_DATA
 
 
 def test_loss_is_the_mean_over_tokens_for_any_batch_size(toy: Checkpoint) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "test", "en", "de")
-    examples = sentence_pairs(pairs, toy.tokenizers, max_length=64)
-    losses = [
-        mean_loss(toy.model, Batches(examples, TranslationBatch.of, batch_tokens=size).in_order())
-        for size in (30, 10_000)
-    ]
+    examples = Examples.of(sentence_pairs(pairs, toy.tokenizers, max_length=64))
+    losses = [mean_loss(toy.model, Batches(examples, TranslationBatch.of, batch_tokens=size)) for size in (30, 10_000)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     total, tokens = 0.0, 0
     for source, target in pairs:
@@ -58,7 +55,7 @@ def test_chinese_is_scored_by_characters() -> None:
 
 def test_scoring_no_sentences_is_refused(toy: Checkpoint) -> None:
     with pytest.raises(ValueError, match="at least one sentence"):
-        mean_loss(toy.model, [])
+        mean_loss(toy.model, Batches(Examples.of([]), TranslationBatch.of, batch_tokens=10))
 
 
 def test_bleu_by_length_equals_the_bleu_of_these_sentences() -> None:

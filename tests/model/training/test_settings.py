@@ -214,6 +214,7 @@ def task_of(run: Run, few_pairs: Path, kind: str = "words", **settings: object) 
     """The task of a run, and the model with which it began."""
     recipe: Recipe = toy_recipe(kind).with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | settings)
     task = make_task(recipe, data_root=few_pairs, folder=run.folder, device=torch.device("cpu"))
+    task.open_training(run.folder / "training", resume=True)
     torch.manual_seed(recipe.train.seed)
     return task, task.new_model().eval()
 

@@ -135,27 +135,13 @@ def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
         train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "file" / "out", device="cpu")
 
 
-def test_resuming_restores_the_fp16_loss_scale_and_the_random_state(tmp_path: Path) -> None:
+def test_resuming_restores_the_fp16_loss_scale(tmp_path: Path) -> None:
     model = torch.nn.Linear(2, 2)
     optimizer = torch.optim.Adam(model.parameters())
-    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
-    states = []
-    for seed in (3, 4):
-        torch.manual_seed(seed)
-        states.append({"cpu": torch.get_rng_state()})
-    save_state(tmp_path / "s", model, optimizer, Progress(), random_states=states, scaler=scaler)
+    save_state(tmp_path / "s", model, optimizer, Progress(), scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
     fresh = torch.amp.GradScaler("cpu")
-    for rank, seed in enumerate((3, 4)):
-        load_state(tmp_path / "s", model, optimizer, rank=rank, scaler=fresh)
-        found = torch.rand(5)
-        torch.manual_seed(seed)
-        assert torch.equal(found, torch.rand(5))
+    load_state(tmp_path / "s", model, optimizer, scaler=fresh)
     assert fresh.get_scale() == 1024.0
-    torch.manual_seed(9)
-    load_state(tmp_path / "s", model, optimizer, rank=2)  # a process more than before
-    found = torch.rand(5)
-    torch.manual_seed(9)
-    assert torch.equal(found, torch.rand(5))
 
 
 def test_averaging_is_the_mean_of_the_latest_epochs(tmp_path: Path) -> None:
