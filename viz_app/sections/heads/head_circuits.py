@@ -60,7 +60,9 @@ def reads_and_writes(key: CheckpointKey) -> None:
         if found := offered(token_keys, key, head, tuple(queries)):
             of_keys = tokenizers.source if kind.keys == "source" else tokenizers.target
             columns = t("query token"), t("looks for"), t("avoids")
-            token_table(queries.values(), found, of_keys.tokens, columns, alt=t("The keys that each token looks for"))
+            token_table(
+                [*queries.values()], found, of_keys.tokens, columns, alt=t("The keys that each token looks for")
+            )
             if models.loaded(key).model.position_kind(kind.stack).name == "rotary":
                 st.caption(t("With rotary positions, this holds for a query and a key at the same position."))
     with right:
@@ -68,7 +70,7 @@ def reads_and_writes(key: CheckpointKey) -> None:
         if found := offered(token_writes, key, head, tuple(keys)):
             columns = t("read token"), t("raises"), t("lowers")
             token_table(
-                keys.values(), found, tokenizers.target.tokens, columns, alt=t("The tokens that each token raises")
+                [*keys.values()], found, tokenizers.target.tokens, columns, alt=t("The tokens that each token raises")
             )
             if (copying := offered(copying_score, key, head)) is not None:
                 st.caption(
