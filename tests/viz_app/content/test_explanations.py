@@ -8,26 +8,10 @@ from tools.words import SOURCES
 from viz_app.content.explanations import EXPLANATIONS
 
 COMMANDS = {
-    *(
-        "alpha",
-        "begin",
-        "beta",
-        "cap",
-        "cdot",
-        "cos",
-        "Delta",
-        "end",
-        "exp",
-        "frac",
-        "in",
-        "infty",
-        "lambda",
-        "left",
-        "ln",
-        "lVert",
-    ),
-    *("lVert", "mathrm", "max", "mid", "min", "propto", "qquad", "quad", "right", "rVert", "sigma", "sin", "sqrt", "sum"),
-    *("tfrac", "top"),
+    *("alpha", "begin", "beta", "cap", "cdot", "cos", "Delta", "end", "exp", "frac"),
+    *("in", "infty", "lambda", "left", "ln", "lVert", "mathrm", "max", "mid", "min"),
+    *("propto", "qquad", "quad", "right", "rVert", "sigma", "sin", "sqrt", "sum", "tfrac"),
+    *("top"),
 }
 
 
