@@ -9,7 +9,7 @@ ROOMS = (
     "model.messages",
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
     *("model.corpora", "model.foreign", "model.decoding", "model.interventions", "model.inference", "model.analysis"),
-    *("model.atlas", "model.training", "model"),
+    *("model.atlas", "model.circuits", "model.training", "model"),
     *("viz_app", "viz_app.content", "viz_app.figures", "viz_app.server", "viz_app.session", "viz_app.services"),
     *("viz_app.course", "viz_app.components", "viz_app.widgets", "viz_app.export"),
     *("model.cli", "model.__main__", "headlight", "weights"),

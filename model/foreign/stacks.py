@@ -174,7 +174,6 @@ def code_of(modules: Sequence[nn.Module]) -> Code:
     return tuple(dict.fromkeys(kind.forward for kind in own))
 
 
-@torch.no_grad()
 def run_network(network: Sequence[nn.Module], x: Tensor) -> Tensor:
     """The output of a feed-forward network for vectors (…, D), on the device and in the precision of its weights."""
     weight = next(parameter for module in network for parameter in module.parameters())
