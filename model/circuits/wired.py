@@ -29,7 +29,7 @@ __all__ = ["Streams", "Wired"]
 
 TOLERANCE = 1e-3  # of the largest logit: how far our pass may be from the model's
 Streams = Mapping[str, Tensor]  # stack → the stream before its first layer, (B, T, D)
-Parts = Sequence[Tensor]  # for each site, what its senders added as it is read there, (B, U, T, D)
+Parts = Sequence[Tensor]  # for each site, what its senders added, in the form that is read there, (B, U, T, D)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -96,7 +96,7 @@ def stream_of(plan: Plan, stack: str) -> Stream:
     features += [to for head in plan.heads if KINDS[head.place.kind].stack == stack for _, to, _ in head.moves]
     features += [to for unit in plan.units if unit.stack == stack for to in unit.writes]
     if (count := len(dict.fromkeys(features))) > WIDTH - FREE:
-        raise ValueError(f"{plan.name} has {count} features in the {stack}; there is room for {WIDTH - FREE}.")
+        raise ValueError(f"{plan.name} has {count} features in the {stack}; the limit is {WIDTH - FREE}.")
     return {"one": ONE} | {feature: i for i, feature in enumerate(dict.fromkeys(features), start=FREE)}
 
 

@@ -57,7 +57,7 @@ PREVIOUS = Plan(
 
 
 def repeated(draws: Random) -> list[str]:
-    """Different words, and the first few of them once more; or no word twice."""
+    """Different words, and the first few of them again; or no word twice."""
     words = draws.sample(COLOURS, draws.randint(3, 6))
     return words + words[: draws.randint(0, len(words) - 1)]
 
