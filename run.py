@@ -147,20 +147,23 @@ def make(folder: Path) -> None:
 def call(folder: Path, *module: str) -> int:
     """Run `python -m` in the environment, in the root of the repository, and return its exit code."""
     path = os.pathsep.join((os.path.dirname(interpreter(folder)), os.environ.get("PATH", os.defpath)))
-    with subprocess.Popen([interpreter(folder), "-m", *module], cwd=ROOT, env=os.environ | {"PATH": path}) as tool:
 
-        def stop(number: int, _frame: object) -> None:
-            tool.terminate()
-            sys.exit(128 + number)  # no further tool starts; the end of `with` waits for this one
+    def stop(number: int, _frame: object) -> None:
+        sys.exit(128 + number)  # no further tool starts
 
-        usual = signal.signal(signal.SIGTERM, stop)
-        try:
-            code = tool.wait()
-        except KeyboardInterrupt:  # Ctrl-C reaches the tool itself, which ends in its own way
-            tool.wait()
-            sys.exit(128 + signal.SIGINT)
-        finally:
-            signal.signal(signal.SIGTERM, usual)
+    usual = signal.signal(signal.SIGTERM, stop)  # before the tool starts, which would stay if we ended without it
+    try:
+        with subprocess.Popen([interpreter(folder), "-m", *module], cwd=ROOT, env=os.environ | {"PATH": path}) as tool:
+            try:
+                code = tool.wait()
+            except KeyboardInterrupt:  # Ctrl-C reaches the tool itself, which ends in its own way
+                tool.wait()
+                sys.exit(128 + signal.SIGINT)
+            except SystemExit:
+                tool.terminate()  # the end of `with` waits for it
+                raise
+    finally:
+        signal.signal(signal.SIGTERM, usual)
     return code if code >= 0 else 128 - code
 
 
