@@ -25,7 +25,7 @@ def test_the_tab_shows_the_circuits_of_the_chosen_head(open_app: OpenApp, checkp
     assert list(writes["lowers"][0]) == list(checkpoint.tokenizers.target.tokens(first.least[0].tolist()))
     found = compositions(checkpoint, head)
     assert list(into["score"]) == pytest.approx([one.score for one in found.into[:8]])
-    assert list(out_of["minus random"]) == pytest.approx([one.score - found.baseline for one in found.out_of[:8]])
+    assert list(out_of["score"]) == pytest.approx([one.score for one in found.out_of[:8]])
     values = spectrum(checkpoint, head)["OV"].values
     assert array(charts(app)[0]["data"][1]["y"]) == pytest.approx(values, abs=1e-5)
     captions = " ".join(one.value for one in app.caption)

@@ -54,28 +54,21 @@ def reads_and_writes(key: CheckpointKey) -> None:
     kind, tokenizers = KINDS[head.kind], models.loaded(key).tokenizers
     read, source = result.read, result.source
     queries, keys = (first_tokens(source if side == "source" else read) for side in (kind.queries, kind.keys))
-    left, right = st.columns(2)
-    with left:
-        section(t("What it looks for"), t("A query token gives these keys of the vocabulary the highest scores."))
-        if found := offered(token_keys, key, head, tuple(queries)):
-            of_keys = tokenizers.source if kind.keys == "source" else tokenizers.target
-            columns = t("query token"), t("looks for"), t("avoids")
-            token_table(
-                [*queries.values()], found, of_keys.tokens, columns, alt=t("The keys that each token looks for")
-            )
-            if models.loaded(key).model.position_kind(kind.stack).name == "rotary":
-                st.caption(t("With rotary positions, this holds for a query and a key at the same position."))
-    with right:
-        section(t("What it writes"), t("When the head reads a token, it raises the logits of these tokens most."))
-        if found := offered(token_writes, key, head, tuple(keys)):
-            columns = t("read token"), t("raises"), t("lowers")
-            token_table(
-                [*keys.values()], found, tokenizers.target.tokens, columns, alt=t("The tokens that each token raises")
-            )
-            if (copying := offered(copying_score, key, head)) is not None:
-                st.caption(
-                    t("Copying score: {score}. A head that copies what it reads has 1.", score=f"{copying:+.2f}")
-                )
+    section(t("What it looks for"), t("A query token gives these keys of the vocabulary the highest scores."))
+    if found := offered(token_keys, key, head, tuple(queries)):
+        of_keys = tokenizers.source if kind.keys == "source" else tokenizers.target
+        columns = t("query token"), t("looks for"), t("avoids")
+        token_table([*queries.values()], found, of_keys.tokens, columns, alt=t("The keys that each token looks for"))
+        if models.loaded(key).model.position_kind(kind.stack).name == "rotary":
+            st.caption(t("With rotary positions, this holds for a query and a key at the same position."))
+    section(t("What it writes"), t("When the head reads a token, it raises the logits of these tokens most."))
+    if found := offered(token_writes, key, head, tuple(keys)):
+        columns = t("read token"), t("raises"), t("lowers")
+        token_table(
+            [*keys.values()], found, tokenizers.target.tokens, columns, alt=t("The tokens that each token raises")
+        )
+        if (copying := offered(copying_score, key, head)) is not None:
+            st.caption(t("Copying score: {score}. A head that copies what it reads has 1.", score=f"{copying:+.2f}"))
     explain("head-circuits")
     singular_values(key, head)
     composed_heads(key, head)
@@ -154,21 +147,16 @@ def composed_heads(key: CheckpointKey, head: Head) -> None:
         strict=True,
     ):
         with place:
-            composition_table(title, links, found.baseline) if links else st.caption(none)
+            composition_table(title, links) if links else st.caption(none)
     explain("head-compositions")
 
 
-def composition_table(title: str, links: Sequence[tuple[Head, Composition]], baseline: float) -> None:
+def composition_table(title: str, links: Sequence[tuple[Head, Composition]]) -> None:
     rows = [
-        {
-            title: head_name(other),
-            t("through"): t(STAGE_LABELS[one.through]),
-            t("score"): one.score,
-            t("minus random"): one.score - baseline,
-        }
+        {title: head_name(other), t("through"): t(STAGE_LABELS[one.through]), t("score"): one.score}
         for other, one in links[:MOST_HEADS]
     ]
-    numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in (t("score"), t("minus random"))}
+    numbers = {t("score"): st.column_config.NumberColumn(format="%.3f")}
     st.dataframe(
         pd.DataFrame(rows), hide_index=True, column_config=numbers, alt=t("Table of heads: {title}", title=title)
     )
