@@ -119,8 +119,8 @@ class ShownTranslation(Result):
         """
         from headlight.widget import TranslationWidget
 
-        kind = next(iter(self.maps))
-        chosen = {"kind": kind, "layer": len(self.maps[kind]) - 1, "head": 0}
+        kind = next(iter(self.maps), "")  # a model without attention has no head to choose
+        chosen = {"kind": kind, "layer": len(self.maps[kind]) - 1, "head": 0} if kind else {}
         return TranslationWidget(page=self.html(), height=HEIGHT, chosen=chosen)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:

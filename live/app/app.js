@@ -264,7 +264,9 @@ export class App {
       }, MOST_PATIENCE);
       await (this.course?.hidden ?? PAGES[this.page]).show(this.place(), this);
       this.finish();
-      if (this.isReport) parent.postMessage({ headlight: chosenHead(this) }, "*"); // to a notebook (widget.js)
+      if (this.isReport && Object.keys(this.info.heads).length) { // for a notebook (widget.js)
+        parent.postMessage({ headlight: chosenHead(this) }, "*");
+      }
       await this.ifCurrent(this.course?.judge());
     } catch (error) {
       if (run === this.run && /** @type {any} */ (error)?.code !== "cancelled") this.fail(error);
