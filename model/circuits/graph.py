@@ -120,7 +120,7 @@ def graph_of(model: Reads) -> Graph:
     """
     require_attention_steps(model)
     sites: list[Site] = []
-    heads, memory = model.config.num_heads, ()
+    heads, memory = model.config.num_heads, tuple[Node, ...]()
     for stack in stacks_in_order(model):
         senders: tuple[Node, ...] = (Node("input", stack.name),)
         read, previous = senders, ""

@@ -17,6 +17,7 @@ from torch import Tensor
 from model.analysis.patching import Contrast
 from model.analysis.streams import LinearMap, only_rows
 from model.circuits.graph import Graph, stacks_in_order
+from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.passes import pass_over
 from model.network.attention import attention_weights, mask_scores
@@ -194,7 +195,7 @@ class Wired:
             one @ weight + bias for one, weight, bias in zip(read, layer.weights, layer.biases, strict=True)
         )
         if block.kind != "cross":
-            for rotation in model.position_kind(block.kind).rotations:
+            for rotation in model.position_kind(KINDS[block.kind].stack).rotations:
                 if block.layer in rotation.layers:
                     queries, keys = rotation.rotate(queries), rotation.rotate(keys)
         scores = attention_scores(
