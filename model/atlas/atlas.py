@@ -220,7 +220,10 @@ def place_from(row: Any) -> Place:
 
 def text_from(row: Mapping[str, Any]) -> TextTokens:
     sides = {
-        side: Side(**{name: tuple(row.get(f"{side}_{name}") or ()) for name in Side.__dataclass_fields__})
+        side: Side(
+            **{name: tuple(row[f"{side}_{name}"]) for name in ("ids", "tokens", "words", "classes")},
+            **{name: tuple(row.get(f"{side}_{name}", ())) for name in ("parts", "governors")},
+        )
         for side in SIDES
     }
     return TextTokens(line=row["line"], forced=row["forced"], cut=row["cut"], **sides)

@@ -57,7 +57,8 @@ class Settings:
     def from_dict(cls, values: Mapping[str, Any]) -> "Settings":
         """Raises TypeError or KeyError if the values are those of no atlas."""
         kinds = {kind: (int(sizes[0]), int(sizes[1])) for kind, sizes in values["kinds"].items()}
-        lists = {name: tuple(values.get(name, ())) for name in ("numbers", "classes", "syntax")}
+        lists = {name: tuple(values[name]) for name in ("numbers", "classes")}
+        lists["syntax"] = tuple(values.get("syntax", ()))  # earlier atlases have none
         return cls(**{**values, **lists, "kinds": kinds})
 
     def require_same(self, other: "Settings", name: str) -> None:

@@ -13,6 +13,7 @@ from model.text.tokenizers import CONTINUES
 
 if TYPE_CHECKING:  # most atlases do not wait for spaCy
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 __all__ = ["NO_SYNTAX", "Pipeline", "Syntax", "installed_pipelines", "open_syntax", "parsed"]
 
@@ -38,24 +39,10 @@ class Pipeline:
         """The sides with the part of speech of each token, and with the word that governs its word."""
         from spacy.tokens import Doc
 
-        found = []
+        words = [words_of(side) for side in sides]
         with self.lock, self.nlp.memory_zone():  # its table of strings would grow with the corpus
-            words = [words_of(side) for side in sides]
-            docs = (Doc(self.nlp.vocab, words=[*one.values()]) for one in words)
-            for side, numbers, doc in zip(sides, words, self.nlp.pipe(docs), strict=True):
-                of_word = dict(zip(numbers, doc, strict=True))
-                numbered = [*numbers]
-                known = [of_word.get(word) for word in side.words]
-                found.append(
-                    replace(
-                        side,
-                        parts=tuple(-1 if one is None else part_of(one.pos_) for one in known),
-                        governors=tuple(
-                            -1 if one is None or one.head.i == one.i else numbered[one.head.i] for one in known
-                        ),
-                    )
-                )
-        return found
+            docs = self.nlp.pipe(Doc(self.nlp.vocab, words=[*one.values()]) for one in words)
+            return [with_syntax(side, [*one], doc) for side, one, doc in zip(sides, words, docs, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,8 +123,18 @@ def shifted(read: Side, written: Side) -> Side:
     return replace(read, parts=(-1, *written.parts[:-1]), governors=(-1, *written.governors[:-1]))
 
 
-def part_of(name: str) -> int:
-    return PARTS.index(PARTS_OF_SPEECH[name]) if name in PARTS_OF_SPEECH else -1
+def with_syntax(side: Side, numbers: Sequence[int], doc: "Doc") -> Side:
+    """A side with the syntax of its words; `numbers` are those of the words of a document."""
+    parts, governors = dict[int, int](), dict[int, int]()
+    for number, word in zip(numbers, doc, strict=True):
+        name = PARTS_OF_SPEECH.get(word.pos_)
+        parts[number] = -1 if name is None else PARTS.index(name)
+        governors[number] = -1 if word.head.i == word.i else numbers[word.head.i]
+    return replace(
+        side,
+        parts=tuple(parts.get(word, -1) for word in side.words),
+        governors=tuple(governors.get(word, -1) for word in side.words),
+    )
 
 
 def words_of(side: Side) -> dict[int, str]:
