@@ -88,7 +88,14 @@ def pipelines_for(config: AnyConfig) -> tuple[str, ...]:
     fields = labels if config.task == "translation" else labels[:1]
     help_text = t("A pipeline finds parts of speech and dependencies. The atlas then has six numbers more.")
     chosen = tuple(
-        st.selectbox(label, ("-", *names), key=f"atlas_syntax_{i}", help=help_text, width=320)
+        st.selectbox(
+            label,
+            ("-", *names),
+            format_func=lambda name: t("none") if name == "-" else name,
+            key=f"atlas_syntax_{i}",
+            help=help_text,
+            width=320,
+        )
         for i, label in enumerate(fields)
     )
     return chosen if any(name != "-" for name in chosen) else ()

@@ -101,7 +101,6 @@ def token_table(
     st.dataframe(
         pd.DataFrame(dict(zip(columns, (list(tokens), *ends), strict=True))),
         hide_index=True,
-        height=min(38 + 35 * len(found.most), 300),
         alt=alt,
     )
 
