@@ -194,7 +194,7 @@ def shares_of_keys(total: Tensor, weights: Tensor, vectors: Tensor, residual: Te
     nearer = nearer.masked_fill(masked, 0.0)
     if not own:
         nearer = torch.cat([nearer, (length - (y - kept).abs().sum(dim=-1))[:, None]], dim=1)
-    return normalize(nearer).double().numpy()
+    return normalize(nearer).numpy()
 
 
 def nearness_shares(total: Tensor, parts: Tensor) -> Tensor:
@@ -212,7 +212,7 @@ def nearness_shares(total: Tensor, parts: Tensor) -> Tensor:
 
 def normalize(nearer: Tensor) -> Tensor:
     """How much closer each part brings a sum (T, N), as shares: rows sum to 1. Parts that lead away have no share."""
-    nearer = nearer.clamp_min(0)
+    nearer = nearer.double().clamp_min(0)  # in single precision, the shares of several layers would not sum to 1
     whole = nearer.sum(dim=1, keepdim=True)
     even = torch.full_like(nearer, 1 / nearer.size(1))  # where no part brings the sum closer, all have the same share
     return torch.where(whole > 0, nearer / whole, even)

@@ -11,7 +11,7 @@ COMMANDS = {
     *("alpha", "begin", "beta", "cap", "cdot", "cos", "Delta", "end", "exp", "frac"),
     *("in", "infty", "lambda", "left", "ln", "lVert", "mathrm", "max", "mid", "min"),
     *("propto", "qquad", "quad", "right", "rVert", "sigma", "sin", "sqrt", "sum", "tfrac"),
-    *("top"),
+    "top",
 }
 
 
