@@ -35,7 +35,11 @@ export async function showAtlas(root, app) {
     ...(known.length ? [place("atlas head")] : []),
     ...(known.length > 1 ? [el("div", { class: "both" })] : []),
   ]);
-  const report = (name, value) => (name === "text" ? openText(app, value) : app.change(value));
+  const report = (name, value) => {
+    if (name === "text") openText(app, value);
+    else if (value.checkpoint) app.choose(value.checkpoint, "atlas", value);
+    else app.change(value);
+  };
   const { atlas_rule: rule = "", atlas_x: x = "", atlas_y: y = "" } = choices;
   mount(root, "atlas heads", atlasHeads, { ...table, rule, x, y, head, second }, report);
   const heads = known.length ? await headsOf(root, app, known.map((name) => table.parts[name])) : null;

@@ -233,9 +233,13 @@ export const atlasHead = component((root) => {
         el("span", { class: "quiet" }, named(one)),
         el("div", { class: "choices" }, one.heads.map(({ layer, head: number, value }) => {
           const text = `${headName(layer, number)} · ${decimal(value, 2)}`;
-          if (one.checkpoint) return el("span", { class: "chip" }, text);
-          const atlas_second = nameOf({ kind: head.kind, layer, head: number });
-          return el("button", { type: "button", onclick: () => choose({ atlas_second }) }, text);
+          const name = nameOf({ kind: head.kind, layer, head: number }), { checkpoint } = one;
+          return checkpoint
+            ? el("button", {
+              type: "button", class: "plainly", title: say("Open the atlas of {checkpoint}", { checkpoint }),
+              onclick: () => report("change", { checkpoint, atlas_head: name, atlas_second: "" }),
+            }, text)
+            : el("button", { type: "button", onclick: () => choose({ atlas_second: name }) }, text);
         })),
       ])),
     ];

@@ -133,9 +133,19 @@ def test_a_new_version_keeps_the_heads_that_were_shown(
         page.evaluate("async () => { await (await navigator.serviceWorker.getRegistration()).update(); }")
         until(lambda: page.evaluate(WAITS))
         assert any(path.endswith(head.name) for path in host.asked)
+        parts = {path.rsplit("/", 1)[1].rsplit(".", 2)[0] for path in host.asked if "/atlas/" in path}
+        assert parts == {"table", "encoder.1.2"}
+        fresh = chromium.new_context(service_workers="block").new_page()
+        fresh.goto(f"{host.url}{HEAD}&atlas_second=cross.1.1")
+        fresh.wait_for_selector("html[data-ready]")
+        similar = fresh.get_by_title("Open the atlas of copied").first
+        layer, number = re.findall(r"\d+", similar.inner_text())[:2]
+        ready(fresh, similar.click)
+        assert {f"atlas_head=encoder.{layer}.{number}", "checkpoint=copied"} <= set(fresh.url.split("?")[1].split("&"))
+        assert "atlas_second" not in fresh.url
+        expect(fresh.locator(f"{SHOWN} h3")).to_have_text(f"Encoder self, layer {layer}, head {number}")
+        fresh.context.close()
         context.close()
-    parts = {path.rsplit("/", 1)[1].rsplit(".", 2)[0] for path in host.asked if "/atlas/" in path}
-    assert parts == {"table", "encoder.1.2"}
 
 
 def files_in(site: Path) -> dict[str, bytes]:

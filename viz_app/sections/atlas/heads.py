@@ -110,9 +110,9 @@ def chosen(name: str) -> str:
 
 
 def take(sent: Mapping[str, str]) -> None:
-    """Callback: take the choices that a component reports."""
+    """Callback: take the choices that a component reports; also another checkpoint, with its head."""
     for name, value in sent.items():
-        if name in CHOICES and isinstance(value, str):
+        if name in (*CHOICES, "checkpoint") and isinstance(value, str):
             if value:
                 set_choice(name, value[:LONGEST])
             else:
