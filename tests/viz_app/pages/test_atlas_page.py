@@ -29,6 +29,7 @@ from viz_app.server.jobs import StoppedError
 from viz_app.server.presence import Visitor
 from viz_app.services import atlases
 from viz_app.services.listing import list_one
+from viz_app.widgets.atlas_links import shown_in
 
 OpenApp = Callable[..., AppTest]
 NAME = "copied"
@@ -178,8 +179,8 @@ def test_files_have_the_numbers_of_the_atlas(atlas: Path) -> None:
 def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> None:
     app = open_app("translate", checkpoint=NAME, text="The cat sees the dog.", layer="2", head="3")
     result = compute(open_checkpoint(atlas.parent), Run(text="The cat sees the dog."))
-    tokens = tuple(tuple(token.text for token in side) for side in result.tokens_of("decoder"))
-    app.session_state["atlas_cell"] = (Head("decoder", 1, 2), tokens, 3, 2)
+    shown = shown_in(list_one(atlas.parent).key, "decoder", result, "head_map")
+    app.session_state["atlas_cell"] = (shown, (Head("decoder", 1, 2), 3, 2))
     app.run()
     (label,) = [button.label for button in app.button if button.label.startswith("Places like")]
     assert label == "Places like sees → cat"
