@@ -3,7 +3,7 @@
 import { chosenPlaces, placeElement, shadeOf, STRONGEST } from "./atlas_places.js";
 import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { shownNumber } from "./atlas.js";
-import { draw, el } from "./dom.js";
+import { draw, el, singleTabStop } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { capitalized, decimal, headName, percent, say } from "./words.js";
@@ -68,6 +68,7 @@ export const atlasHead = component((root) => {
       ]),
       el("div", { class: "atlas-heads" }, data.heads.map(headElement)),
     ])]);
+    for (const places of root.querySelectorAll(".places")) singleTabStop(places, ".word[tabindex]");
   }
 
   function sinksSwitch() {
