@@ -48,6 +48,7 @@ export async function showAtlas(root, app) {
   const { atlas_like: like = "", atlas_sinks: sinks = "", atlas_beside: besides = "" } = choices;
   mount(root, "atlas head", atlasHead, { table, heads, like, sinks, beside: besides, others, open: true }, report);
   showFirst(root, known[0], heads[0]);
+  if (listed.files) keepOthers(listed.atlas);
   if (heads.length > 1) await showBoth(root, app, heads);
 }
 
@@ -79,6 +80,13 @@ async function headsOf(root, app, places) {
     ])]);
     return null;
   }
+}
+
+/** Have the other heads kept too, when the page has nothing to do. @param {string} table Where the table is. */
+function keepOthers(table) {
+  const { serviceWorker, connection } = /** @type {any} */ (navigator);
+  const ask = async () => (await serviceWorker?.ready)?.active.postMessage(table);
+  if (!connection?.saveData) (globalThis.requestIdleCallback ?? setTimeout)(ask);
 }
 
 /**
