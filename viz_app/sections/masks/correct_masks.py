@@ -26,6 +26,7 @@ from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.atlases import shown_atlas
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
@@ -318,8 +319,13 @@ def draw_stages(sentence: PaddedSentence, stages: Mapping[str, NDArray[np.float3
     )
 
 
-def map_of(sentence: PaddedSentence, head: Head, first: tuple[int, int]) -> MapOf:
-    """Whose weights a section of the map of a sentence has: those of the sentence alone, with padding around them."""
+def map_of(sentence: PaddedSentence, head: Head, first: tuple[int, int]) -> MapOf | None:
+    """Whose weights a section of the map of a sentence has: those of the sentence alone, with padding around them.
+
+    None without an atlas, because the sentence alone is another run.
+    """
+    if shown_atlas(sentence.key) is None:
+        return None
     result = models.result_of(sentence.key, Run(text=sentence.sentences[sentence.row]))
     left = sentence.batch.read_real.shape[1] - int(sentence.batch.read_real[sentence.row].sum())
     before = left if sentence.side == "left" else 0  # only a language model has padding on the left, on both axes
