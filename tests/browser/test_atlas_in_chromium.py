@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from model.atlas.atlas import open_atlas
 from model.atlas.store import ATLAS_FOLDER
+from model.atlas.texts import sides_of
 from model.interventions import Head
 from tests.browser.conftest import cell, settle
 from tests.conftest import BUNDLED
@@ -29,14 +30,15 @@ def test_a_rule_leads_to_a_head_its_sentences_and_back_from_a_cell(visit: Visit)
     rows.first.locator("td").first.click()  # the whole row chooses
     title = page.locator(".atlas-head h3")
     expect(title).to_be_visible()
+    page.wait_for_url(re.compile("atlas_head="))
     kind, layer, number = re.findall(r"atlas_head=(\w+)\.(\d+)\.(\d+)", page.url)[0]
     head = Head(kind, int(layer) - 1, int(number) - 1)
     assert head in chosen
     place = next(place for place in atlas.places(head) if place.group == 10)
     shown = page.locator(".place").first
     expect(shown).to_contain_text(f"{100 * place.weights[0]:.1f}"[:3])
-    tokens = (atlas.texts([place.line])[place.line].read or atlas.texts([place.line])[place.line].source).tokens
-    for token in tokens[1:4]:
+    queries, _ = sides_of(atlas.texts([place.line])[place.line], kind)
+    for token in queries.tokens[1:4]:
         expect(page.locator(".places").first).to_contain_text(token.removeprefix("·"))
     word = page.locator(".place .word[data-weight]").first
     word.focus()
@@ -49,7 +51,7 @@ def test_a_rule_leads_to_a_head_its_sentences_and_back_from_a_cell(visit: Visit)
     settle(page)
     page.get_by_role("button", name="Places like").click()
     expect(title).to_be_visible()
-    assert "atlas_like=" in page.url
+    page.wait_for_url(re.compile("atlas_like="))
 
 
 def test_a_similar_head_opens_the_atlas_of_its_checkpoint(visit: Visit) -> None:
