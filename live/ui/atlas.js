@@ -58,6 +58,7 @@ export function chosenRows({ heads, value }, fulfils, { by, down }) {
 export const atlasHeads = component((root) => {
   let data, report, table = /** @type {any} */ (null), typed = "", problem = "", fulfils = (_valueOf) => true;
   let order = { by: "", down: true }, rows = ROWS, all = false, pointed = "";
+  let drawWhiskers = () => {}; // the intervals of the heads that are chosen or pointed at
 
   function update(next, setTriggerValue) {
     report = setTriggerValue;
@@ -116,6 +117,7 @@ export const atlasHeads = component((root) => {
       ...ruleField(chosen.length),
       tableOf(chosen),
     ])]);
+    drawWhiskers();
     singleTabStop(find(root, "svg"), ".dot[tabindex]");
     singleTabStop(find(root, "tbody"), "button");
   }
@@ -153,7 +155,9 @@ export const atlasHeads = component((root) => {
     const [across, up] = [scale(x), scale(y)], share = (ticks, value) => (value - ticks[0]) / (ticks.at(-1) - ticks[0]);
     const left = (value) => EDGES.left + share(across, value) * width;
     const top = (value) => EDGES.top + (1 - share(up, value)) * height;
-    const marked = drawn.filter(({ name }) => name === pointed || name === data.head || name === data.second);
+    drawWhiskers = () => draw(find(root, ".whiskers"), drawn.filter(
+      ({ name }) => name === pointed || name === data.head || name === data.second
+    ).flatMap(({ at }) => whiskers(at, left, top)));
     return el("svg", {
       width: EDGES.left + width + EDGES.right, height: EDGES.top + height + EDGES.bottom, role: "group",
       "aria-label": say("All heads: {y} up, {x} across. Arrow keys move from head to head.", {
@@ -162,7 +166,7 @@ export const atlasHeads = component((root) => {
       "data-title": say("All heads of {checkpoint}", { checkpoint: data.checkpoint }),
     }, [
       ...axisLines({ across, up, left, top, width, height, x, y }),
-      ...marked.flatMap(({ at }) => whiskers(at, left, top)),
+      el("g", { class: "whiskers" }),
       ...[...drawn].sort((a, b) => Number(inside.has(a.at)) - Number(inside.has(b.at))).map((head) => dot(
         head, left(table.value(head.at, x)), top(table.value(head.at, y)), inside.has(head.at)
       )),
@@ -197,7 +201,11 @@ export const atlasHeads = component((root) => {
   function dot(head, x, y, isInside) {
     const isChosen = head.name === data.head || head.name === data.second;
     const press = () => choose({ atlas_head: head.name });
-    const point = (name) => () => { pointed = name; find(root, ".says").textContent = says(); };
+    const point = (name) => () => {
+      pointed = name;
+      find(root, ".says").textContent = says();
+      drawWhiskers();
+    };
     return el("path", {
       d: OUTLINES[head.kind](Number(x.toFixed(1)), Number(y.toFixed(1))), fill: colourOf(head),
       class: `dot${isChosen ? " chosen" : ""}${isInside ? "" : " out"}`, "data-head": head.name,
@@ -287,10 +295,9 @@ export const atlasHeads = component((root) => {
 
   function row(head, shown) {
     const isChosen = head.name === data.head || head.name === data.second;
-    return el("tr", { class: isChosen ? "chosen" : false }, [
-      el("th", { scope: "row" }, [el("button", {
-        type: "button", "aria-pressed": String(isChosen), onclick: () => choose({ atlas_head: head.name }),
-      }, `${KIND_TITLES[head.kind]()}, ${headName(head.layer, head.head)}`)]),
+    return el("tr", { class: isChosen ? "chosen" : false, onclick: () => choose({ atlas_head: head.name }) }, [
+      el("th", { scope: "row" }, [el("button", { type: "button", "aria-pressed": String(isChosen) },
+        `${KIND_TITLES[head.kind]()}, ${headName(head.layer, head.head)}`)]),
       ...shown.map((name) => {
         const [value, low, high] = ["", "_low", "_high"].map((end) => shownNumber(table.value(head.at, name + end)));
         return el("td", {}, [el("span", {}, value), ...(low === "–" ? [] : [el("small", {}, `${low}–${high}`)])]);

@@ -3,7 +3,7 @@
 import { chosenPlaces, placeElement, shadeOf, STRONGEST } from "./atlas_places.js";
 import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { shownNumber } from "./atlas.js";
-import { draw, el } from "./dom.js";
+import { draw, el, singleTabStop } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { capitalized, decimal, headName, percent, say } from "./words.js";
@@ -68,6 +68,7 @@ export const atlasHead = component((root) => {
       ]),
       el("div", { class: "atlas-heads" }, data.heads.map(headElement)),
     ])]);
+    for (const places of root.querySelectorAll(".places")) singleTabStop(places, ".word[tabindex]");
   }
 
   function sinksSwitch() {
@@ -233,9 +234,13 @@ export const atlasHead = component((root) => {
         el("span", { class: "quiet" }, named(one)),
         el("div", { class: "choices" }, one.heads.map(({ layer, head: number, value }) => {
           const text = `${headName(layer, number)} · ${decimal(value, 2)}`;
-          if (one.checkpoint) return el("span", { class: "chip" }, text);
-          const atlas_second = nameOf({ kind: head.kind, layer, head: number });
-          return el("button", { type: "button", onclick: () => choose({ atlas_second }) }, text);
+          const name = nameOf({ kind: head.kind, layer, head: number }), { checkpoint } = one;
+          return checkpoint
+            ? el("button", {
+              type: "button", class: "plainly", title: say("Open the atlas of {checkpoint}", { checkpoint }),
+              onclick: () => report("change", { checkpoint, atlas_head: name, atlas_second: "" }),
+            }, text)
+            : el("button", { type: "button", onclick: () => choose({ atlas_second: name }) }, text);
         })),
       ])),
     ];

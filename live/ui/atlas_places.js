@@ -101,8 +101,8 @@ function wordElements({ tokens, words }, i, { row, weights }) {
   const text = continues ? tokens[i].replace(/^·/, "") : tokens[i];
   const space = i === 0 || continues ? "" : CLOSE.test(text) && CLOSE.test(tokens[i - 1]) ? "\u200b" : " ";
   return [...(space ? [el("span", {}, space)] : []), el("span", {
-    class: i === row ? "word asks" : "word", title: weight === undefined ? false : `${tokens[i]}: ${percent(weight)}`,
-    style: weight !== undefined && shadeOf(weight),
+    class: i === row ? "word asks" : "word",
+    ...(weight === undefined ? {} : { "data-weight": percent(weight), tabindex: -1, style: shadeOf(weight) }),
   }, text)];
 }
 

@@ -20,7 +20,7 @@ from tests.live.test_publish import data_of, found
 from viz_app.components.elements.atlas import head_data, table_data
 
 OTHER = "gru-de-en"  # without an atlas
-MOST_CODE_OF_ATLAS = 26_500  # bytes of the script and of its style sheet
+MOST_CODE_OF_ATLAS = 25_600  # bytes of the script and of its style sheet
 
 
 @pytest.fixture(scope="module")
