@@ -69,10 +69,11 @@ def draw_head_map(
     if of is None or shown_atlas(of.checkpoint) is None:
         draw_map(weights, axes, allowed, key=key, on_cell=on_cell, **how)
         return
-    remember, (first_query, first_key) = cell_chooser(of.checkpoint, of.head.kind, of.result, key), of.starts
+    remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, key), of.head
+    first_query, first_key = of.starts
 
-    def choose(query: int, at: int) -> None:
-        remember(of.head, query + first_query, at + first_key)
+    def choose(query: int, at: int) -> None:  # the session keeps it, so it must not close over the result
+        remember(head, query + first_query, at + first_key)
         if on_cell:
             on_cell(query, at)
 

@@ -37,11 +37,12 @@ def stepper(
         step: The step that is shown at first, counted from 0; else the first step that the model chose.
         guess: Words and candidates are hidden until the visitor asks for them.
     """
+    heads = translation.maps[kind].shape[1]
 
-    def choose(cell: Sequence[int]) -> None:
+    def choose(cell: Sequence[int]) -> None:  # the session keeps it, so it must not close over the translation
         head, at, chosen_key = map(int, cell)
         if on_cell:
-            on_cell(Head(kind, *divmod(head, translation.maps[kind].shape[1])), at, chosen_key)
+            on_cell(Head(kind, *divmod(head, heads)), at, chosen_key)
 
     component(
         "stepper",
