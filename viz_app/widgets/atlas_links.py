@@ -78,7 +78,7 @@ def draw_head_map(
             on_cell(query, at)
 
     draw_map(weights, axes, allowed, key=key, on_cell=choose, **how)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         atlas_links(of.checkpoint, of.head, key)
         links_of_cell(of.checkpoint, of.head.kind, of.result, key, head=of.head)
 

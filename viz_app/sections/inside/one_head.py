@@ -71,7 +71,7 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     draw_head_output(chosen)
     draw_layer_output(chosen)
     compare_with_model(chosen.derivation, anatomy, what_if=not scale or temperature != 1.0)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         atlas_links(key, Head(kind, layer, head))
         strongest = int(np.argmax(anatomy.weights[head, query]))
         places_like(key, Head(kind, layer, head), result, query, strongest)
