@@ -2,6 +2,7 @@
 import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { readRule, RuleError } from "./atlas_rule.js";
 import { draw, el, find, singleTabStop } from "./dom.js";
+import { showSentences } from "./atlas_places.js";
 import { availableWidth, component } from "./mounting.js";
 import { colourAt, LINES } from "./numbers.js";
 import { capitalized, headName, say } from "./words.js";
@@ -58,6 +59,7 @@ export function chosenRows({ heads, value }, fulfils, { by, down }) {
 export const atlasHeads = component((root) => {
   let data, report, table = /** @type {any} */ (null), typed = "", problem = "", fulfils = (_valueOf) => true;
   let order = { by: "", down: true }, rows = ROWS, all = false, pointed = "";
+  let areNamesOpen = false;
   let drawWhiskers = () => {}; // the intervals of the heads that are chosen or pointed at
 
   function update(next, setTriggerValue) {
@@ -104,7 +106,7 @@ export const atlasHeads = component((root) => {
   function redraw() {
     const chosen = chosenRows(table, fulfils, order.by ? order : { by: axes()[1], down: true });
     draw(root, [el("div", { class: "atlas" }, [
-      el("p", { class: "quiet about" }, say("Measured in {n} texts. Choose a head to see its sentences.", {
+      el("p", { class: "quiet about" }, say("Texts measured: {n}. Choose a head to see its sentences.", {
         n: data.texts.toLocaleString(document.documentElement.lang),
       })),
       el("div", { class: "bar" }, [
@@ -113,7 +115,11 @@ export const atlasHeads = component((root) => {
       el("p", { class: "quiet about" }, axes().reverse().map((name) => aboutNumber(name)).join(" ")),
       scatter(new Set(chosen.map(({ at }) => at))),
       legend(),
-      el("output", { class: "says", "aria-live": "off" }, says()),
+      el("div", { class: "bar" }, [
+        el("output", { class: "says", "aria-live": "off" }, says()),
+        ...(data.head ? [el("button", { type: "button", class: "plainly", onclick: showSentences },
+          say("Its sentences are below"))] : []),
+      ]),
       ...ruleField(chosen.length),
       tableOf(chosen),
     ])]);
@@ -199,7 +205,7 @@ export const atlasHeads = component((root) => {
   }
 
   function dot(head, x, y, isInside) {
-    const isChosen = head.name === data.head || head.name === data.second;
+    const isSecond = head.name === data.second, isChosen = isSecond || head.name === data.head;
     const press = () => choose({ atlas_head: head.name });
     const point = (name) => () => {
       pointed = name;
@@ -208,7 +214,7 @@ export const atlasHeads = component((root) => {
     };
     return el("path", {
       d: OUTLINES[head.kind](Number(x.toFixed(1)), Number(y.toFixed(1))), fill: colourOf(head),
-      class: `dot${isChosen ? " chosen" : ""}${isInside ? "" : " out"}`, "data-head": head.name,
+      class: `dot${isSecond ? " second" : ""}${isChosen ? " chosen" : isInside ? "" : " out"}`, "data-head": head.name,
       ...(isInside ? { tabindex: -1, role: "button", "aria-pressed": String(isChosen) } : { "aria-hidden": "true" }),
       "aria-label": `${nameOf(head)}: ${axes().map((name) => withInterval(head, name)).join("; ")}`, onclick: press,
       onpointerenter: point(head.name), onpointerleave: point(""), onfocus: point(head.name), onblur: point(""),
@@ -232,14 +238,16 @@ export const atlasHeads = component((root) => {
           el("path", { d: OUTLINES[kind](8, 8), fill: OF_KIND[kind], class: "dot" }),
         ]), el("span", {}, KIND_TITLES[kind]()),
       ])),
-      el("span", { class: "quiet" }, say("Later layers are darker. Pale outlines are heads outside the rule.")),
+      el("span", { class: "quiet" }, say("Later layers are darker.")),
+      ...(typed ? [el("span", { class: "quiet" }, say("Faint heads are outside the rule."))] : []),
     ]);
   }
 
   function ruleField(count) {
     const examples = EXAMPLES.filter((text) => {
       try {
-        return readRule(text, { numbers: table.columns, kinds: table.kinds });
+        const fits = readRule(text, { numbers: table.columns, kinds: table.kinds });
+        return chosenRows(table, fits, { by: "head", down: false }).length;
       } catch {
         return false;
       }
@@ -247,7 +255,7 @@ export const atlasHeads = component((root) => {
     return [
       el("div", { class: "bar rule" }, [
         el("label", {}, [el("span", {}, say("Rule")), el("input", {
-          type: "text", value: typed, maxlength: 200, spellcheck: "false", autocomplete: "off",
+          type: "text", value: typed, maxlength: 2000, spellcheck: "false", autocomplete: "off",
           "aria-invalid": String(Boolean(problem)), placeholder: "previous > 0.5 and layer <= 2",
           oninput: ({ target }) => type(target.value, false), onchange: ({ target }) => type(target.value, true),
         })]),
@@ -256,7 +264,23 @@ export const atlasHeads = component((root) => {
       ]),
       el("p", { class: `status${problem ? " problem" : ""}`, role: "status" }, problem
         || say("{n} of {total} heads", { n: count, total: table.heads.length })),
+      namesInRules(),
     ];
+  }
+
+  function namesInRules() {
+    const about = (name, text) => [el("dt", {}, el("code", {}, name)), el("dd", {}, text)];
+    return el("details", { open: areNamesOpen, ontoggle: ({ target }) => { areNamesOpen = target.open; } }, [
+      el("summary", {}, say("Names in rules")),
+      el("dl", { class: "names-in-rules" }, [
+        ...about("kind", table.kinds.map((kind) => `${kind}: ${KIND_TITLES[kind]()}`).join("; ")),
+        ...about("layer, head", say("They count from 1.")),
+        ...table.numbers.flatMap((name) => about(name, aboutNumber(name))),
+        ...about("_low, _high", say("After the name of a number: an end of its 95\u00a0% interval, as in {example}.", {
+          example: `${table.numbers[0]}_low`,
+        })),
+      ]),
+    ]);
   }
 
   function columns() {

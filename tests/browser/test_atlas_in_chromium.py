@@ -34,6 +34,8 @@ def test_a_rule_leads_to_a_head_its_sentences_and_back_from_a_cell(visit: Visit)
     kind, layer, number = re.findall(r"atlas_head=(\w+)\.(\d+)\.(\d+)", page.url)[0]
     head = Head(kind, int(layer) - 1, int(number) - 1)
     assert head in chosen
+    page.get_by_role("button", name="Its sentences are below").click()
+    expect(title).to_be_in_viewport()
     place = next(place for place in atlas.places(head) if place.group == 10)
     shown = page.locator(".place").first
     expect(shown).to_contain_text(f"{100 * place.weights[0]:.1f}"[:3])
@@ -52,6 +54,8 @@ def test_a_rule_leads_to_a_head_its_sentences_and_back_from_a_cell(visit: Visit)
     page.get_by_role("button", name="Places like").click()
     expect(title).to_be_visible()
     page.wait_for_url(re.compile("atlas_like="))
+    settle(page)
+    expect(title).to_be_in_viewport()  # the link leads to the sentences, below the heads
 
 
 def test_a_similar_head_opens_the_atlas_of_its_checkpoint(visit: Visit) -> None:

@@ -57,30 +57,32 @@ def draw_head_map(
 ) -> None:
     """Draw a map as `draw_map` does. Below it are links to the atlas: to the head, and to places like the chosen cell.
 
+    Where choosing a cell does something else, only the head has a link.
+
     Args:
         weights: (T, S).
         axes: Names of the rows and columns.
         allowed: (T, S), False where masked.
         of: Whose weights they are; None where a cell is no weight of one head.
         key: The name of the picture on the page.
-        on_cell: Called with the query and the key of the chosen cell in this map.
+        on_cell: What choosing a cell does instead, with the query and the key in this map.
         how: Other arguments of `draw_map`.
     """
     if of is None or shown_atlas(of.checkpoint) is None:
         draw_map(weights, axes, allowed, key=key, on_cell=on_cell, **how)
         return
-    remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, key), of.head
-    first_query, first_key = of.starts
-
-    def choose(query: int, at: int) -> None:  # the session keeps it, so it must not close over the result
-        remember(head, query + first_query, at + first_key)
-        if on_cell:
-            on_cell(query, at)
-
-    draw_map(weights, axes, allowed, key=key, on_cell=choose, **how)
+    draw_map(weights, axes, allowed, key=key, on_cell=on_cell or cell_of_head(of, key), **how)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         atlas_links(of.checkpoint, of.head, key)
-        links_of_cell(of.checkpoint, of.head.kind, of.result, key, head=of.head)
+        if on_cell is None:
+            links_of_cell(of.checkpoint, of.head.kind, of.result, key, head=of.head)
+
+
+def cell_of_head(of: MapOf, picture: str) -> Callable[[int, int], None]:
+    """What choosing a cell of the map of one head does. The session keeps it, so it does not close over the result."""
+    remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, picture), of.head
+    first_query, first_key = of.starts
+    return lambda query, key: remember(head, query + first_query, key + first_key)
 
 
 def cell_chooser(checkpoint: CheckpointKey, kind: str, result: Result, picture: str) -> ChooseCell:
