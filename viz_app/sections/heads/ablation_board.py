@@ -346,6 +346,8 @@ def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     analysis = Analysis.of(decisive_heads, key, Run(text=text))
     if wanted or requested(analysis):
         silenced = wait_for(*analysis.work(), lane="search", step=N_("Translation {done} of {total}."))
-        if silenced is not None:
+        if silenced:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()
+        if silenced is not None:
+            st.info(t("The result depends on no head: it stays the same when all heads are silenced."))
