@@ -181,8 +181,8 @@ def silence_cells(cells: Sequence[tuple[int, int]]) -> Edit:
 def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) -> frozenset[Head]:
     """Find one head, or a group without a superfluous head, whose removal changes the text of the result.
 
-    Heads are tried one by one, then 2, 4, 8 … together, in the order of their importance by gradients. The group is empty
-    where the text stays the same without any head.
+    Heads are tried one by one, then 2, 4, 8 … together, in the order of their importance by gradients. The group is
+    empty where the text stays the same without any head.
 
     Args:
         text: A run of the unchanged model.

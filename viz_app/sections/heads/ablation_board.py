@@ -46,6 +46,7 @@ from viz_app.widgets.atlas_links import atlas_links
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import forced_words_note
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
 
@@ -339,6 +340,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
             "the same weight."
         )
     )
+    grade_line("search")
 
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
