@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from model.files import replace_file
-from tools.planted.grades import ANALYSES, FINDS, Subject, grades_of
+from tools.planted.grades import ANALYSES, FINDS, grades_of
 from tools.planted.models import MODELS
+from tools.planted.subject import Subject
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.grades import FILE, Grade
 

@@ -21,15 +21,14 @@ def grade_line(name: str) -> None:
         counted = t(
             "On models with a known answer, this finds {found} of {all}.", found=grade.found, all=len(grade.models)
         )
-        st.caption(sentences([counted, t(texts.text)]), width="content")
+        st.caption(sentences([counted, t(texts.text)]), width="stretch")
         with st.popover(t("Known answers"), icon=":material/verified:", type="tertiary"):
-            st.markdown(
-                t(
-                    "The weights of these small models were written by hand, so it is known what each head does. The "
-                    "analysis finds a model if its grade is at least {least}. At 0.5 it is no better than chance. "
-                    "`docs/truth.md` has the grades of all analyses.",
-                    least=f"{grade.least:.2f}",
-                )
+            about = t(
+                "The weights of these small models were written by hand, so it is known what each head does. The "
+                "analysis finds a model if its grade is at least {least}. At 0.5 it is no better than chance. "
+                "`docs/truth.md` has the grades of all analyses.",
+                least=f"{grade.least:.2f}",
             )
+            st.markdown(sentences([t(texts.label), about]))
             missed = ", ".join(f"`{model}` {value:.2f}" for model, value in grade.missed.items())
             st.markdown(t("Not found: {models}", models=missed) if missed else t("It finds all of these models."))
