@@ -24,7 +24,7 @@ TEXT = "A dog runs."
         ("heads", ["gradient", "importance"], {"heads_tab": "importance", "sentences_from": "pasted", "pasted": TEXT}),
         ("inside", ["contributions"], {"inside_tab": "why"}),
         ("inside", ["lens"], {"inside_tab": "layers"}),
-        ("inside", ["value-zeroing", "influence"], {"inside_tab": "read"}),
+        ("inside", ["influence", "value-zeroing"], {"inside_tab": "read"}),
         ("sentiment", ["deletion"], {}),
     ],
 )

@@ -51,10 +51,11 @@ def read_or_guessed(key: CheckpointKey, run: Run) -> None:
     if written:
         draw_shares(influence, translation, written)
         draw_contributing_tokens(influence, translation, written)
+        grade_line("influence")
         draw_value_zeroing(key, run, translation, written)
     else:
         draw_tokens_that_were_read(influence, translation)
-    grade_line("influence")
+        grade_line("influence")
     explain("influence", *(["value-zeroing"] if written else []), difference=f"{influence.residual:.1g}")
 
 
