@@ -181,7 +181,8 @@ def silence_cells(cells: Sequence[tuple[int, int]]) -> Edit:
 def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) -> frozenset[Head]:
     """Find one head, or a group without a superfluous head, whose removal changes the text of the result.
 
-    Heads are tried one by one, then 2, 4, 8 … together, in the order of their importance by gradients.
+    Heads are tried one by one, then 2, 4, 8 … together, in the order of their importance by gradients. The group is
+    empty where the text stays the same without any head.
 
     Args:
         text: A run of the unchanged model.
@@ -193,7 +194,7 @@ def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) 
     importance = gradient_importance(text.checkpoint, (texts_of(text.run.text),))
     heads = sorted(all_heads(text.model), key=lambda head: -importance[head.kind][0, head.layer, head.head])
     alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
-    together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
+    together = [frozenset(heads[: 2**power]) for power in range(1, (len(heads) - 1).bit_length() + 1)]
     done, runs = 0, len(alone) + len(together) + len(heads)
 
     def changes(silenced: frozenset[Head]) -> bool:
@@ -203,7 +204,7 @@ def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) 
         run = Run(text=text.run.text, changes=Intervention(ablated=silenced))
         return compute(text.checkpoint, run).text != text.result.text
 
-    silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
+    silenced = next(filter(changes, (*alone, *together)), frozenset())
     for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced
         if len(silenced) > 1 and changes(silenced - {head}):
             silenced -= {head}

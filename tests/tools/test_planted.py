@@ -15,7 +15,7 @@ from torch import Tensor
 
 from model.analysis.followed import follow
 from model.analysis.importance import gradient_importance
-from model.analysis.silencing import silence_each_head
+from model.analysis.silencing import decisive_heads, silence_each_head
 from model.inference.opening import AnyCheckpoint, open_checkpoint
 from model.inference.passes import batch_logits, encode_texts, pad_ids
 from model.inference.run import Run
@@ -190,3 +190,11 @@ def test_a_gradient_does_not_see_the_saturated_head(planted_by_name: Callable[[s
         return float(gradient_importance(one.checkpoint, [(text, "")])[head.kind][0, head.layer, head.head])
 
     assert gradient("saturated") < gradient("contains") / 50
+
+
+def test_the_search_finds_a_smallest_set_of_heads_or_none_where_none_decides(
+    planted_by_name: Callable[[str], Planted],
+) -> None:
+    one = planted_by_name("either-head")
+    found, none = (decisive_heads(follow(one.checkpoint, Run(text=text))) for text in ("pink gold grey", "pink grey"))
+    assert (found, none) == (frozenset(one.truth.cuts[0]), frozenset())

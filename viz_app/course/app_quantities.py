@@ -21,6 +21,7 @@ from model.config.search import SearchConfig
 from model.inference.run import Candidate, Result, Run
 from model.inference.translate import record_translation, require_writing
 from viz_app.content.examples import WITH_ATTENTION
+from viz_app.content.grades import GRADES
 from viz_app.course.expressions import words
 from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities, quantity, sentence, word_at
 from viz_app.course.situation import Situation, run_of, search_of, whole_number
@@ -42,6 +43,13 @@ EPSILON = 1e-5  # of LayerNorm
 def key_of(name: str) -> CheckpointKey:
     """The key of a bundled checkpoint."""
     return list_one(CHECKPOINTS / name).key
+
+
+# What attention explains: what an analysis finds where the answer is known.
+@quantity
+def grade(situation: Situation, analysis: str, model: str) -> float:
+    """How well an analysis finds the heads that matter in a planted model, 0 to 1. It does not depend on the run."""
+    return GRADES[analysis].models[model]
 
 
 # Why attention: the translation by another checkpoint, and what one vector loses.

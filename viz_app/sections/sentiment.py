@@ -33,6 +33,7 @@ from viz_app.session.page_facts import add_fact
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import choose_window, pick_head
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
@@ -222,6 +223,7 @@ def word_deletion(key: CheckpointKey, run: Run) -> None:
             key="deletions",
             alt=t("The class of the review without each word"),
         )
+    grade_line("deletion")
     if left_out := count_words(run.text) - len(deletions):
         st.caption(
             tn(

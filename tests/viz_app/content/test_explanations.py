@@ -40,5 +40,8 @@ def test_a_page_gives_the_values_of_each_explanation() -> None:
 def test_every_explanation_is_used() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in SOURCES if path.suffix == ".py")
     # The names of these end with an id.
-    computed = ("positions-", "formula-", "no-formula-", "mistake-", "pooling-", "added-", "property-", "best-")
+    computed = (
+        *("positions-", "formula-", "no-formula-", "mistake-", "pooling-", "added-", "property-", "best-"),
+        *("grade-",),
+    )
     assert [name for name in EXPLANATIONS if f'"{name}"' not in code and not name.startswith(computed)] == []

@@ -16,6 +16,7 @@ from tools.lesson_figures import (
     key_of,
     weights_hash,
 )
+from viz_app.content.grades import GRADES
 from viz_app.content.lesson_texts import lesson_text
 from viz_app.course.catalogue import lesson_named
 
@@ -105,6 +106,15 @@ def test_the_values_of_the_end_are_short() -> None:
     assert right_options("value-norms") == ["smaller"]
     values = answered(LESSON, "value-norms", "smaller").values
     assert float(values["by_norm"]) < 0.7 * float(values["by_weight"])
+
+
+def test_the_weights_do_not_find_the_head_of_a_model_with_a_known_answer() -> None:
+    assert right_options("known-answers") == ["weights"]
+    values = answered(LESSON, "known-answers", "weights").values
+    assert values["norms"] == values["silencing"] == 1.0
+    assert "21 small models" in lesson_text(LESSON.name, "en").steps["known-answers"].text
+    assert len(GRADES["weights"].models) == 21
+    assert "backup" in GRADES["importance"].missed, "as the teacher's page says"
 
 
 @pytest.mark.parametrize("text", ["Excuse me.", "Open the door.", "The man bites the dog."])

@@ -45,6 +45,7 @@ from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import forced_words_note
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
 
@@ -337,6 +338,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
             "the same weight."
         )
     )
+    grade_line("search")
 
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
@@ -344,6 +346,8 @@ def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:
     analysis = Analysis.of(decisive_heads, key, Run(text=text))
     if wanted or requested(analysis):
         silenced = wait_for(*analysis.work(), lane="search", step=N_("Translation {done} of {total}."))
-        if silenced is not None:
+        if silenced:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()
+        if silenced is not None:
+            st.info(t("The result depends on no head: it stays the same when all heads are silenced."))

@@ -35,6 +35,7 @@ from viz_app.session.page_end import end_page
 from viz_app.widgets.atlas_links import open_in_atlas
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import measured
 from viz_app.widgets.run_form import separator_in
@@ -164,6 +165,7 @@ def head_roles(key: CheckpointKey) -> None:
         table_of_roles(grids, roles)
     else:
         roles_in_the_corpus(table, roles)
+    grade_line("roles")
 
 
 def roles_of(metrics: Mapping[str, FloatArray]) -> list[list[str]]:
@@ -283,12 +285,14 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
         wide=True,
         alt=t("Gradient estimate of the importance of every head"),
     )
+    grade_line("gradient")
     return gradients
 
 
 def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids:
     """The change of the loss without each head. Until it is measured, a button or a progress bar ends the page."""
     section(t("Measured"), t("Silence one head after another: how much does the loss rise?"))
+    grade_line("importance")
     analysis = Analysis.of(importance_of_each_head, key, pairs)
     step = N_("Head {done} of {total}.")
     return measured(analysis, lane="importance", step=step, ask=t("Measure every head"))
@@ -429,6 +433,7 @@ def word_alignment(key: CheckpointKey) -> None:
         )
     )
     draw_table(sorted(rows, key=lambda row: row[-1]))
+    grade_line("alignment")
     explain("alignment")
 
 

@@ -29,6 +29,7 @@ from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.long_work import measured
@@ -95,6 +96,7 @@ def head_patching(key: CheckpointKey) -> None:
     closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
     assert closeness is not None  # because the two runs differ
     every_head(runs, closeness)
+    grade_line("patching")
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
     patched_translation(runs, analyses.patched_translation_of(key, donor, text, head), head)

@@ -18,6 +18,7 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.headings import explain, section, verdict
 
 __all__ = ["early_predictions"]
@@ -47,6 +48,7 @@ def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
     )
     if agrees(lens):
         draw_label_grid(lens, labels)
+        grade_line("lens")
 
 
 def agrees(lens: Lens) -> bool:
@@ -95,6 +97,7 @@ def early_words(key: CheckpointKey, run: Run, translation: Result) -> None:
             ),
         )
         show_early_translations(key, texts_of(run.text)[0])
+    grade_line("lens")
     explain("logit-lens", *(["decoder-lens"] if translates else []))
 
 

@@ -20,6 +20,7 @@ from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw, draw_map
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import MapWindow, choose_window
 from viz_app.widgets.headings import explain, section
 
@@ -45,13 +46,16 @@ def read_or_guessed(key: CheckpointKey, run: Run) -> None:
         return
     if influence.pooled is not None:
         draw_tokens_of_decision(influence.pooled, translation)
+        grade_line("influence")
         return
     if written:
         draw_shares(influence, translation, written)
         draw_contributing_tokens(influence, translation, written)
+        grade_line("influence")
         draw_value_zeroing(key, run, translation, written)
     else:
         draw_tokens_that_were_read(influence, translation)
+        grade_line("influence")
     explain("influence", *(["value-zeroing"] if written else []), difference=f"{influence.residual:.1g}")
 
 
@@ -220,3 +224,4 @@ def draw_value_zeroing(key: CheckpointKey, run: Run, translation: Result, writte
         if translation.source
         else t("Heatmap of the share of your text in each written word, for each layer of the decoder"),
     )
+    grade_line("value-zeroing")

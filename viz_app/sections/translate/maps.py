@@ -37,6 +37,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw_heads
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import (
     Aggregate,
     MapWindow,
@@ -336,6 +337,8 @@ def map_notes(choice: MapChoice) -> None:
                 n=MAX_TILE,
             )
         )
+    if isinstance(choice.head, int) or choice.head == "rollout":
+        grade_line("rollout" if choice.head == "rollout" else "value-norms" if choice.settings.norms else "weights")
 
 
 def largest_weights(choice: MapChoice) -> None:
