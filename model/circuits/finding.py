@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
 from model.analysis.importance import Report
@@ -24,7 +25,18 @@ from model.inference.run import Run
 from model.inference.translate import compute
 from model.text.pair import Text, texts_of
 
-__all__ = ["CONFIRMED", "MOST_PAIRS", "MOST_TOKENS", "SIZES", "Circuit", "FoundEdge", "Part", "Task", "find_circuit"]
+__all__ = [
+    "CONFIRMED",
+    "MOST_PAIRS",
+    "MOST_TOKENS",
+    "SIZES",
+    "Circuit",
+    "FoundEdge",
+    "Part",
+    "Task",
+    "effects_by_position",
+    "find_circuit",
+]
 
 SIZES = (10, 20, 30, 50, 100)  # edges
 CONFIRMED = 50  # edges that are really patched
@@ -146,6 +158,36 @@ def find_circuit(
         faithfulness=faithfulness,
         agreement=agreement(each),
     )
+
+
+@torch.no_grad()
+def effects_by_position(checkpoint: Loaded, text: Text, donor: Text, code: str) -> FloatArray:
+    """The effect of an edge that is patched at one position only, for each position that its receiver reads, (T,).
+
+    Args:
+        checkpoint: Of any task; never changed.
+        text: See `find_circuit`.
+        donor: See `find_circuit`.
+        code: Of the edge.
+
+    Raises:
+        ConfigError: the texts cannot be compared, or the model has no such edge.
+    """
+    graph = graph_of(checkpoint.model)
+    number = next((number for number, edge in enumerate(graph.edges) if edge.code == code), None)
+    if number is None:
+        raise ConfigError("This model has no edge {code}.", code=code)
+    pair = wire(checkpoint, graph, text, donor)
+    site = int(np.searchsorted(np.cumsum([site.size for site in graph.sites]), number, side="right"))
+    own, theirs = pair.own_parts[site], pair.donor_parts[site]
+    here = torch.eye(own.size(2), dtype=torch.bool, device=own.device)[:, None, :, None]
+    others = [*pair.own_parts]
+    others[site] = torch.where(here, theirs, own)  # (T, U, T, D)
+    kept = torch.ones(own.size(2), len(graph.edges), dtype=torch.bool, device=own.device)
+    kept[:, number] = False
+    moves = pair.differences(pair.own, kept=kept, others=others) - pair.own_difference
+    effects: FloatArray = (moves / (pair.donor_difference - pair.own_difference)).cpu().numpy()
+    return effects
 
 
 def wire(checkpoint: Loaded, graph: Graph, text: Text, donor: Text) -> Wired:

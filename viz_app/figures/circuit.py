@@ -61,7 +61,7 @@ def circuit_drawing(nodes: Sequence[Node], edges: Sequence[tuple[int, int]]) -> 
         neighbours[receiver].append(sender)
     stacks = [name for name in ("encoder", "decoder") if any(node.stack == name for node in nodes)]
     rows = {name: rows_of(nodes, name) for name in stacks}
-    widths = [WIDE if len(node.label) > 2 else STEP - 8 for node in nodes]
+    widths = [STEP - 8 if node.label.isdigit() else WIDE for node in nodes]
     sizes = {name: max(max(len(row) * STEP, WIDE) for row in rows[name]) for name in stacks}
     middles, left = dict[str, float](), float(TITLES)
     for name in stacks:

@@ -10,7 +10,7 @@ import pytest
 
 from model.analysis.patching import contrast
 from model.circuits.attribution import attribute, patched_differences
-from model.circuits.finding import CONFIRMED, Circuit, find_circuit
+from model.circuits.finding import CONFIRMED, Circuit, effects_by_position, find_circuit
 from model.circuits.graph import Edge, graph_of, grown
 from model.circuits.wired import Wired
 from model.config.section import ConfigError
@@ -83,6 +83,19 @@ def test_stability_is_that_of_the_circuits_of_single_pairs(found: Circuit, wired
     assert found.agreement == pytest.approx(np.corrcoef(ranks)[0, 1], abs=1e-3)
     alone = find_circuit(CHECKPOINT, PAIRS[:1])
     assert (alone.agreement, alone.parts[0].overlap, alone.parts[0].shared) == (None, None, (1.0,))
+
+
+def test_an_edge_into_the_logits_has_its_effect_where_the_word_is_written() -> None:
+    alone = find_circuit(CHECKPOINT, PAIRS[:1])
+    into_logits, into_head = (
+        next(one for one in alone.edges if (one.edge.receiver.part == "logits") == logits) for logits in (True, False)
+    )
+    effects = effects_by_position(CHECKPOINT, *PAIRS[0], into_logits.edge.code)
+    assert effects[-1] == pytest.approx(into_logits.effect, abs=1e-4)
+    np.testing.assert_allclose(effects[:-1], 0, atol=1e-5)
+    assert np.abs(effects_by_position(CHECKPOINT, *PAIRS[0], into_head.edge.code)).max() > 0.01
+    with pytest.raises(ConfigError, match="no edge"):
+        effects_by_position(CHECKPOINT, *PAIRS[0], "decoder.9.1>decoder.logits")
 
 
 def test_the_json_form_names_edges_by_their_codes(found: Circuit) -> None:

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.circuits.finding import Circuit, find_circuit
+from model.circuits.finding import Circuit, effects_by_position, find_circuit
 from model.inference.opening import open_checkpoint
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import array, charts, component_data, components, in_url, maps
+from tests.viz_app.conftest import array, charts, component_data, components, html, in_url, maps
 from viz_app.sections.circuits.graph import made
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import list_one
@@ -48,7 +48,9 @@ def test_a_link_shows_the_number_of_edges_and_the_chosen_edge(open_app: OpenApp,
     drawn = component_data(app, "circuit")
     assert (len(drawn["edges"]), drawn["chosen"]) == (100, chosen.edge.code)
     assert [one["patched"] for one in reversed(drawn["edges"])] == [True] * 50 + [False] * 50
-    assert "This edge was not patched." in "".join(element.proto.body for element in app.get("html"))
+    effects = effects_by_position(open_checkpoint(BUNDLED / NAME), *PAIR, chosen.edge.code)
+    assert "This edge was not patched." in html(app)
+    assert f"its effect is largest at token {np.abs(effects).argmax() + 1} " in html(app)
     heads = [head for head in (chosen.edge.sender.as_head, chosen.edge.receiver.as_head) if head]
     assert len(maps(app)) == len(heads)
     assert (in_url(app, "circuit_edges"), in_url(app, "circuit_edge")) == ("100", chosen.edge.code)

@@ -4,24 +4,26 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.circuits.finding import Circuit, FoundEdge, Part
+from model.circuits.finding import Circuit, FoundEdge, Part, effects_by_position
 from model.circuits.graph import Node
 from model.inference.run import Run
 from model.interventions import Head
 from model.text.pair import Text
 from viz_app.components.elements.circuit import DrawnEdge, circuit_graph
+from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, tp
 from viz_app.figures.circuit import Node as DrawnNode
 from viz_app.sections.circuits.texts import TextPairs
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import GATE
 from viz_app.services import models
-from viz_app.services.analyses import Analysis
+from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.attention_view import chosen_map, view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
@@ -79,7 +81,7 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
             patched=patched,
         )
     )
-    draw_edge(key, pairs[0][0], chosen)
+    draw_edge(key, pairs, chosen)
     draw_table(analysis, edges, part)
 
 
@@ -152,15 +154,26 @@ def choose_edge(code: str) -> None:
     set_choice("circuit_edge", code[:100])
 
 
-def draw_edge(key: CheckpointKey, text: Text, one: FoundEdge) -> None:
-    """Draw the numbers of an edge, and the maps of the heads at its ends."""
+def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:
+    """Draw the numbers of an edge, and the maps of the heads at its ends in the first text."""
+    text, donor = pairs[0]
     score = t("Score by EAP-IG: {score}.", score=decimal(one.score, digits=3, signed=True))
     real = (
         t("This edge was not patched.")
         if one.effect is None
         else t("Effect when it is really patched: {effect}.", effect=decimal(one.effect, digits=3, signed=True))
     )
-    section(edge_name(one), sentences([score, real]))
+    effects = analysis_of(effects_by_position, key, text, donor, one.edge.code)
+    at, result = int(np.abs(effects).argmax()), models.result_of(key, Run(text=text))
+    in_encoder = one.edge.sender.stack == "encoder"
+    token = (result.source if in_encoder else result.read)[at].label
+    largest = t(
+        "Of all positions, its effect is largest at token {n} (“{token}”): {effect}.",
+        n=at + 1,
+        token=isolated(token),
+        effect=decimal(float(effects[at]), digits=3, signed=True),
+    )
+    section(edge_name(one), sentences([score, real, largest]))
     heads = [head for head in (one.edge.sender.as_head, one.edge.receiver.as_head) if head]
     for place, head in zip(st.columns(max(2, len(heads))), heads, strict=False):
         with place:
@@ -189,8 +202,8 @@ def draw_table(analysis: Analysis[Circuit], edges: Sequence[FoundEdge], part: Pa
     )
     rows = [
         {
-            t("from"): name_of(one.edge.sender),
-            t("to"): name_of(one.edge.receiver),
+            tp("edge", "from"): name_of(one.edge.sender),
+            tp("edge", "to"): name_of(one.edge.receiver),
             t("reads it as"): t(SIDES[one.edge.side]) if one.edge.side else "",
             t("score"): one.score,
             t("effect"): one.effect,
