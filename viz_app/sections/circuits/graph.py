@@ -167,11 +167,15 @@ def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:
     at, result = int(np.abs(effects).argmax()), models.result_of(key, Run(text=text))
     in_encoder = one.edge.sender.stack == "encoder"
     token = (result.source if in_encoder else result.read)[at].label
-    largest = t(
-        "Of all positions, its effect is largest at token {n} (“{token}”): {effect}.",
-        n=at + 1,
-        token=isolated(token),
-        effect=decimal(float(effects[at]), digits=3, signed=True),
+    values = {
+        "n": at + 1,
+        "token": isolated(token),
+        "effect": decimal(float(effects[at]), digits=3, signed=True),
+    }
+    largest = (
+        t("Of all positions, its effect is largest at token {n} (“{token}”): {effect}.", **values)
+        if len(pairs) == 1
+        else t("In pair 1, its effect is largest at token {n} (“{token}”): {effect}.", **values)
     )
     section(edge_name(one), sentences([score, real, largest]))
     heads = [head for head in (one.edge.sender.as_head, one.edge.receiver.as_head) if head]
