@@ -4,7 +4,8 @@ Differences of logits are divided by the whole difference between the donor's ru
 the model does for the task, and 0 is nothing. Numbers of several pairs are means over the pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
@@ -121,12 +122,8 @@ def find_circuit(
     wired, each = [], []
     for number, (text, donor) in enumerate(pairs, start=1):
         step()
-        try:
+        with naming_the_pair(number if len(pairs) > 1 else 0):
             wired.append(wire(checkpoint, graph, text, donor))
-        except ConfigError as error:
-            if len(pairs) == 1:
-                raise
-            raise ConfigError("Pair {number}: {problem}", number=number, problem=error) from error
         each.append(attribute(wired[-1]))
     whole = np.mean([pair.donor_difference - pair.own_difference for pair in wired])
     scores = np.mean(each, axis=0)
@@ -188,6 +185,17 @@ def effects_by_position(checkpoint: Loaded, text: Text, donor: Text, code: str) 
     moves = pair.differences(pair.own, kept=kept, others=others) - pair.own_difference
     effects: FloatArray = (moves / (pair.donor_difference - pair.own_difference)).cpu().numpy()
     return effects
+
+
+@contextmanager
+def naming_the_pair(number: int) -> Iterator[None]:
+    """Put the number of a pair before the message of an error; 0 for a pair without one."""
+    try:
+        yield
+    except ConfigError as error:
+        if not number:
+            raise
+        raise ConfigError("Pair {number}: {problem}", number=number, problem=error) from error
 
 
 def wire(checkpoint: Loaded, graph: Graph, text: Text, donor: Text) -> Wired:
