@@ -2,6 +2,7 @@
 // here.
 import { atlasHeads } from "../ui/atlas.js";
 import { atlasHead } from "../ui/atlas_head.js";
+import { circuit } from "../ui/circuit.js";
 import { derivation } from "../ui/derivation.js";
 import { architecture, beamTree } from "../ui/diagrams.js";
 import { headSwitches } from "../ui/head_switches.js";
@@ -16,7 +17,7 @@ import { chartKeys, connection, keptTheme, menuRoles, presentKey, shortcuts, tou
 import { address, pageParts } from "./page.js";
 
 const components = {
-  address, architecture, derivation, stepper,
+  address, architecture, circuit, derivation, stepper,
   atlas_head: atlasHead,
   atlas_heads: atlasHeads,
   attention_lines: attentionLines,

@@ -4,7 +4,7 @@ import { component } from "./mounting.js";
 import { isolated, say, shortened } from "./words.js";
 
 /** The attributes of a drawing that is a button. @param {() => void} press */
-function pressable(press) {
+export function pressable(press) {
   const onkeydown = (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault(); // the key must not scroll

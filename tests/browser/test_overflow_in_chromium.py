@@ -17,6 +17,7 @@ VIEWS = (
     "?checkpoint=gru-de-en",  # one head
     "steps?steps_view=beam",
     "compare?compare=sentences",
+    "circuits?circuit_edges=50",
 )
 
 

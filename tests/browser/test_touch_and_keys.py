@@ -235,3 +235,19 @@ def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_e
             .map(one => one.outerHTML)"""
     )
     assert small == []
+
+
+def test_an_edge_of_a_circuit_opens_with_the_keyboard(visit: Visit) -> None:
+    page = visit("circuits?checkpoint=tiny-gpt-en&circuit_edges=10")
+    edge, faded = page.locator(".flow").nth(3), page.locator(".flow.faded")
+    expect(page.locator(".flow")).to_have_count(10)
+    settle(page)
+    edge.press("Enter")
+    expect(edge).to_have_attribute("aria-pressed", "true")
+    name = str(edge.get_attribute("aria-label")).partition(":")[0]
+    expect(page.get_by_role("heading", name=f"{name}.")).to_be_visible()
+    expect(faded).to_have_count(0)
+    page.locator(".circuit .node").first.press("Enter")
+    expect(faded).not_to_have_count(0)
+    settle(page)
+    check(page)

@@ -1,6 +1,7 @@
 // The pure functions of our components.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { edgePath } from "../../live/ui/circuit.js";
 import { arrowHead, boxPlaces } from "../../live/ui/diagrams.js";
 import { nearestIn } from "../../live/ui/dom.js";
 import { uncounted } from "../../live/ui/head_switches.js";
@@ -178,4 +179,12 @@ test("a text has the words of the visitor's language, and its values are never r
   assert.equal(say("Play"), "재생", "a component that is drawn again in its old language takes no words away");
   useWords({ Play: "播放" });
   assert.deepEqual(["Play", "Pause"].map((text) => say(text)), ["播放", "Pause"], "words without a language replace all");
+});
+
+test("an edge of a circuit bends around the rows that it passes, and enters another stack from below", () => {
+  const from = { x: 50, y: 200, width: 30 };
+  assert.equal(edgePath(from, { x: 50, y: 154, width: 30 }, false).split(" ")[0].split(",")[0], "M50");
+  const bow = (y) => Number(edgePath(from, { x: 50, y, width: 30 }, false).match(/C([\d.]+)/)[1]) - 50;
+  assert.deepEqual([154, 108, 62].map(bow), [0, 15, 30]);
+  assert.match(edgePath(from, { x: 300, y: 108, width: 30 }, true), /^M65,200C.* 300,121$/);
 });

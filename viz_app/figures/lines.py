@@ -38,6 +38,7 @@ def curves(
     markers: bool = True,
     points: Sequence[str] = (),
     point: str = "",
+    logarithmic: bool = False,
 ) -> Picture:
     """Draw named series as lines. More lines than colours are dashed.
 
@@ -52,6 +53,7 @@ def curves(
         markers: Mark each point.
         points: Names of the points in the table; by default from `x`.
         point: What the points are in the table; by default the title of their axis.
+        logarithmic: The horizontal axis is logarithmic.
     """
     over = over or t("training step")
     traces: list[Settings] = [
@@ -70,7 +72,7 @@ def curves(
     ]
     drawn = figure(
         traces,
-        axis(over, **(GRID if facts else {})),
+        axis(over, **(GRID if facts else {}), **({"type": "log", "dtick": 1} if logarithmic else {})),
         axis(title, **GRID, **({"range": list(span)} if span else {})),
         height=height,
         margin={"t": 30},

@@ -325,6 +325,7 @@ JOBS = Jobs(
         "run": Lane(width=CORES, seconds=300),
         "search": Lane(width=1, seconds=120),
         "patching": Lane(width=1, seconds=120),
+        "circuits": Lane(width=1, seconds=600),
         "alignment": Lane(width=1, seconds=300),
         "snapshots": Lane(width=16, seconds=120),
         "lessons": Lane(width=1, seconds=300),

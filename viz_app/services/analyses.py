@@ -29,6 +29,7 @@ from model.analysis.silencing import Measured, silence_each_head
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
+from model.circuits.graph import graph_of
 from model.config.section import ConfigError
 from model.inference.run import Result, Run
 from model.inference.translate import compute
@@ -80,6 +81,7 @@ __all__ = [
     "snapshot_results_of",
     "snapshots_work",
     "texts_to_read",
+    "why_no_circuits",
     "why_no_effects",
     "why_no_masks",
     "why_no_norms",
@@ -195,6 +197,12 @@ def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
 def why_no_residual_stream(key: CheckpointKey) -> str:
     """Why the residual stream cannot be shown; "" if it can."""
     return refusal(lambda checkpoint: stacks_of(checkpoint.model), key)
+
+
+@remembered()
+def why_no_circuits(key: CheckpointKey) -> str:
+    """Why single edges of the model cannot be followed; "" if they can."""
+    return refusal(lambda checkpoint: graph_of(checkpoint.model), key)
 
 
 @remembered()

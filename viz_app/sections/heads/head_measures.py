@@ -41,10 +41,9 @@ from viz_app.widgets.long_work import measured
 from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning
 
-__all__ = ["head_importance", "head_roles", "sentence_set", "word_alignment"]
+__all__ = ["head_importance", "head_roles", "sentence_set", "text_of_file", "word_alignment"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
-FILE = "uploaded_sentences"  # in the session: the name and the bytes of the visitor's file, 1 MB at most
 FORM_OF_LINES = {  # whether the model reads pairs → what a line is
     False: N_("One sentence per line; you can add a tab and its translation"),
     True: N_("One text per line; you can add a tab and its second text"),
@@ -122,11 +121,19 @@ def pairs_of(config: AnyConfig, lines: Sequence[str], most_lines: int) -> Pairs:
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
 
 
-def text_of_file(lines: str) -> str:
-    """Ask for a file. Streamlit forgets a file when its field is not drawn, so the session keeps its text."""
+def text_of_file(lines: str, *, key: str = "sentence_file") -> str:
+    """Ask for a file of 1 MB at most. The session keeps its text: Streamlit forgets a file whose field is not drawn.
+
+    Args:
+        lines: What a line is, as a sentence.
+        key: Of the field. Files of other fields are others.
+
+    Raises:
+        PageEnded: it is not UTF-8 text.
+    """
     label = sentences([t("A UTF-8 text file."), lines])
-    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key="sentence_file", on_change=take_file)
-    name, text = st.session_state.get(FILE, ("", b""))
+    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1, key=key, on_change=take_file, args=(key,))
+    name, text = st.session_state.get(f"kept_{key}", ("", b""))
     if not name:
         return ""
     if not file:
@@ -138,10 +145,10 @@ def text_of_file(lines: str) -> str:
         end_page()
 
 
-def take_file() -> None:
+def take_file(key: str) -> None:
     """Callback: keep the file that the visitor chose, or forget the one that the visitor removed."""
-    file = st.session_state["sentence_file"]
-    st.session_state[FILE] = (file.name, file.getvalue()) if file else ("", b"")
+    file = st.session_state[key]
+    st.session_state[f"kept_{key}"] = (file.name, file.getvalue()) if file else ("", b"")
 
 
 def head_roles(key: CheckpointKey) -> None:

@@ -37,7 +37,7 @@ from viz_app.widgets.marked_text import compared
 from viz_app.widgets.run_form import note_shared_second_text, require_text
 from viz_app.widgets.text_notes import length_remedy, note_cleaning
 
-__all__ = ["head_patching"]
+__all__ = ["ask_for_pair", "head_patching", "require_runs", "why_no_patching"]
 
 MAX_TOKENS = 25  # of either text
 MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visitor waits
@@ -79,18 +79,9 @@ class Runs:
 
 def head_patching(key: CheckpointKey) -> None:
     """Ask for the receiver and its donor, and draw how much closer each head brings it to the donor's token."""
-    config = models.config_of(key)
     if problem := why_no_patching(key):
         end_page(problem)
-    opening = demonstration_for(config).receiver
-    classifies = config.task == "classification"
-    text = require_review(config, opening=opening) if classifies else require_text(config, opening=opening)
-    typed = donor_field(config, texts_of(text)[0])
-    if not typed.strip():
-        end_page(t("Type a donor sentence."))
-    add_fact(t("Donor"), typed)
-    donor = paired(typed, texts_of(text)[1])
-    note_shared_second_text(text)
+    text, donor = ask_for_pair(key)
     runs = require_runs(key, text, donor)
     patching = Analysis.of(patch_every_head, key, donor, text)
     closeness = measured(patching, lane="patching", step=N_("Run {done} of {total}."))
@@ -103,6 +94,24 @@ def head_patching(key: CheckpointKey) -> None:
     explain("patching")
 
 
+def ask_for_pair(key: CheckpointKey) -> tuple[Text, Text]:
+    """Ask for the receiver and its donor.
+
+    Raises:
+        PageEnded: one of them is missing.
+    """
+    config = models.config_of(key)
+    opening = demonstration_for(config).receiver
+    classifies = config.task == "classification"
+    text = require_review(config, opening=opening) if classifies else require_text(config, opening=opening)
+    typed = donor_field(config, texts_of(text)[0])
+    if not typed.strip():
+        end_page(t("Type a donor sentence."))
+    add_fact(t("Donor"), typed)
+    note_shared_second_text(text)
+    return text, paired(typed, texts_of(text)[1])
+
+
 def why_no_patching(key: CheckpointKey) -> str:
     """Why heads of a model cannot be patched, as a sentence; empty where they can."""
     config = models.config_of(key)
@@ -110,7 +119,16 @@ def why_no_patching(key: CheckpointKey) -> str:
         return plain(worded(read_only))
     if isinstance(config.model, RecurrentConfig):
         return t("Heads are patched between two translations by a Transformer. Choose a Transformer on the left.")
-    return "" if getattr(config, "predicts", True) else plain(worded(nothing_predicted(config)))
+    if not getattr(config, "predicts", True):
+        return plain(worded(nothing_predicted(config)))
+    if (parameters := models.parameters_of(key)) > MAX_PARAMETERS:
+        return t(
+            "This model has {n} million parameters. Patching runs a model hundreds of times, so the limit is "
+            "{limit} million. Choose a smaller model on the left.",
+            n=decimal(parameters / 1e6),
+            limit=decimal(MAX_PARAMETERS / 1e6),
+        )
+    return ""
 
 
 def donor_field(config: AnyConfig, text: str) -> str:
@@ -142,21 +160,11 @@ def require_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs:
     # The continuation after the first word that differs is not read again.
     read = [run.read[: run.prompt_length + 1] if task == "continuation" else run.written for run in runs]
     lengths = [max(len(run.source), len(tokens)) for run, tokens in zip(runs, read, strict=True)]
-    parameters = sum(parameter.numel() for parameter in models.loaded(key).model.parameters())
     if max(lengths) > MAX_TOKENS:
         limit = t("Heads are patched where both texts and their results have up to {limit} tokens.", limit=MAX_TOKENS)
         longer = runs[lengths.index(max(lengths))]
         which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
         end_page(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
-    if parameters > MAX_PARAMETERS:
-        end_page(
-            t(
-                "This model has {n} million parameters. Patching runs a model hundreds of times, so the limit is "
-                "{limit} million. Choose a smaller model on the left.",
-                n=decimal(parameters / 1e6),
-                limit=decimal(MAX_PARAMETERS / 1e6),
-            )
-        )
     found = analyses.contrast_of(key, donor, text)
     if found is None:
         end_page(about_task(task, "same_results"))
