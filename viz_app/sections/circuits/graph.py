@@ -28,6 +28,7 @@ from viz_app.services.attention_view import chosen_map, view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw_map
+from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import section
 
@@ -81,6 +82,7 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
             patched=patched,
         )
     )
+    grade_line("circuit-edges")
     draw_edge(key, pairs, chosen)
     draw_table(analysis, edges, part)
 
