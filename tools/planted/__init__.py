@@ -4,7 +4,8 @@
     truth = write_folder("induction", Path("planted/induction"))
 
 `parts.py` has the primitives, `models.py` all models as data, `compiler.py` writes the weights, and `truth.py` says
-what is true. Scripts and tests use this package; nothing that we ship imports it.
+what is true. `grades.py` compares our analyses with it. Scripts and tests use this package; nothing that we
+ship imports it.
 """
 
 from tools.planted.folders import write_folder
