@@ -19,6 +19,7 @@ from model.atlas.work import make_atlas
 from model.config.paths import CHECKPOINTS
 from model.config.section import ConfigError
 from model.corpora.phrasebook import LANGUAGES
+from model.files import LEFTOVER
 from model.inference.opening import open_checkpoint
 from weights.stories.draw import CHOICE, draw_stories
 from weights.vary import capitalized, filled
@@ -81,6 +82,13 @@ def corpus_of(name: str, *, count: int = TEXTS, seed: int = 1) -> list[str]:
     return list(islice(dict.fromkeys(islice(drawn_texts(*FORMS[name], seed), 3 * count)), count))
 
 
+def replace_folder(out: Path, made: Path) -> None:
+    """Put a copy of a folder in the place of another one, which stays until the copy is complete."""
+    whole = shutil.copytree(made, out.with_name(f".{out.name}{LEFTOVER}"), dirs_exist_ok=True)
+    shutil.rmtree(out, ignore_errors=True)
+    whole.rename(out)
+
+
 def make_atlases(names: Sequence[str], *, seed: int, report: Callable[[str], object]) -> None:
     """Measure the atlas of each checkpoint again. An atlas stays until its successor is complete.
 
@@ -104,7 +112,6 @@ def make_atlases(names: Sequence[str], *, seed: int, report: Callable[[str], obj
             corpus, made = Path(place, f"{FORMS[name][0]}.txt"), Path(place, ATLAS_FOLDER)
             corpus.write_text("".join(f"{text}\n" for text in corpus_of(name, seed=seed)), encoding="utf-8")
             make_atlas(open_checkpoint(CHECKPOINTS / name), open_corpus(corpus), made)
-            shutil.rmtree(out, ignore_errors=True)
-            shutil.copytree(made, out)
+            replace_folder(out, made)
         size = sum(path.stat().st_size for path in out.iterdir())
         report(f"{out}: {size / 1e6:.2f} MB")

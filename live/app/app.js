@@ -175,15 +175,16 @@ export class App {
 
   /**
    * Choose a checkpoint. A sentence stays where the model does the same with texts of its language.
-   * @param {string} checkpoint @param {string} [page]
+   * @param {string} checkpoint @param {string} [page] @param {Record<string, string>} [more] Other choices with it.
    */
-  choose(checkpoint, page = this.page) {
+  choose(checkpoint, page = this.page, more = {}) {
     const [now, next] = [this.listed, this.listedAs(checkpoint)];
     const isSame = next.languages[0] === now.languages[0] && next.task === now.task;
     const text = isSame ? this.choices.text ?? "" : "", shown = this.fits(page, next) ? page : "translate";
     const hub = next.own?.hub ?? "";
     this.change({
       checkpoint, hub, text, second: "", layer: "", head: "", intervention: "", atlas_head: "", atlas_second: "",
+      ...more,
     }, { page: shown });
   }
 

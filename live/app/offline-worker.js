@@ -4,6 +4,7 @@
 import { openStore, whole } from "./files.js";
 
 const PAGE = "{page}", LIST = "{list}";
+const MOST_OF_ATLASES = 8 * 2 ** 20; // bytes that are kept of heads that nobody has opened
 const scope = /** @type {any} */ (self), home = scope.registration.scope, isFirst = !scope.registration.active;
 /** @type {Promise<any>} */
 const opened = openStore(home);
@@ -54,8 +55,28 @@ async function answer(request) {
   return (await (await opened)?.match(isPage ? addressOf(PAGE) : request.url)) ?? fetch(request);
 }
 
+/**
+ * Keep the heads of an atlas that nobody has opened, one after the other, while the parts of all atlases are not too
+ * large together.
+ * @param {string} table The address of its table.
+ */
+async function keepHeads(table) {
+  const store = await opened, isHead = (url) => url.includes("/atlas/"), folder = table.replace(/[^/]*$/, "");
+  const sizeOf = async (url) => (await (await store.match(url)).arrayBuffer()).byteLength;
+  let bytes = 0;
+  for (const { url } of await store.keys()) if (isHead(url)) bytes += await sizeOf(url);
+  for (const file of (await ownFiles()).filter((file) => isHead(file) && file.startsWith(folder))) {
+    const url = addressOf(file);
+    if (await store.match(url)) continue;
+    if (bytes > MOST_OF_ATLASES) return;
+    await keep(file);
+    bytes += await sizeOf(url);
+  }
+}
+
 scope.addEventListener("install", (event) => event.waitUntil(install()));
 scope.addEventListener("activate", (event) => event.waitUntil(activate()));
+scope.addEventListener("message", (event) => event.waitUntil(keepHeads(event.data).catch(() => {}))); // or offline
 scope.addEventListener("fetch", (event) => { // a page with a hub asks that host itself
   if (event.request.url.startsWith(home)) event.respondWith(answer(event.request));
 });

@@ -35,7 +35,11 @@ export async function showAtlas(root, app) {
     ...(known.length ? [place("atlas head")] : []),
     ...(known.length > 1 ? [el("div", { class: "both" })] : []),
   ]);
-  const report = (name, value) => (name === "text" ? openText(app, value) : app.change(value));
+  const report = (name, value) => {
+    if (name === "text") openText(app, value);
+    else if (value.checkpoint) app.choose(value.checkpoint, "atlas", value);
+    else app.change(value);
+  };
   const { atlas_rule: rule = "", atlas_x: x = "", atlas_y: y = "" } = choices;
   mount(root, "atlas heads", atlasHeads, { ...table, rule, x, y, head, second }, report);
   const heads = known.length ? await headsOf(root, app, known.map((name) => table.parts[name])) : null;
@@ -44,6 +48,7 @@ export async function showAtlas(root, app) {
   const { atlas_like: like = "", atlas_sinks: sinks = "", atlas_beside: besides = "" } = choices;
   mount(root, "atlas head", atlasHead, { table, heads, like, sinks, beside: besides, others, open: true }, report);
   showFirst(root, known[0], heads[0]);
+  if (listed.files) keepOthers(listed.atlas);
   if (heads.length > 1) await showBoth(root, app, heads);
 }
 
@@ -75,6 +80,13 @@ async function headsOf(root, app, places) {
     ])]);
     return null;
   }
+}
+
+/** Have the other heads kept too, when the page has nothing to do. @param {string} table Where the table is. */
+function keepOthers(table) {
+  const { serviceWorker, connection } = /** @type {any} */ (navigator);
+  const ask = async () => (await serviceWorker?.ready)?.active.postMessage(table);
+  if (!connection?.saveData) (globalThis.requestIdleCallback ?? setTimeout)(ask);
 }
 
 /**

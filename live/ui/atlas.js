@@ -2,6 +2,7 @@
 import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { readRule, RuleError } from "./atlas_rule.js";
 import { draw, el, find, singleTabStop } from "./dom.js";
+import { showSentences } from "./atlas_places.js";
 import { availableWidth, component } from "./mounting.js";
 import { colourAt, LINES } from "./numbers.js";
 import { capitalized, headName, say } from "./words.js";
@@ -58,6 +59,8 @@ export function chosenRows({ heads, value }, fulfils, { by, down }) {
 export const atlasHeads = component((root) => {
   let data, report, table = /** @type {any} */ (null), typed = "", problem = "", fulfils = (_valueOf) => true;
   let order = { by: "", down: true }, rows = ROWS, all = false, pointed = "";
+  let areNamesOpen = false;
+  let drawWhiskers = () => {}; // the intervals of the heads that are chosen or pointed at
 
   function update(next, setTriggerValue) {
     report = setTriggerValue;
@@ -103,7 +106,7 @@ export const atlasHeads = component((root) => {
   function redraw() {
     const chosen = chosenRows(table, fulfils, order.by ? order : { by: axes()[1], down: true });
     draw(root, [el("div", { class: "atlas" }, [
-      el("p", { class: "quiet about" }, say("Measured in {n} texts. Choose a head to see its sentences.", {
+      el("p", { class: "quiet about" }, say("Texts measured: {n}. Choose a head to see its sentences.", {
         n: data.texts.toLocaleString(document.documentElement.lang),
       })),
       el("div", { class: "bar" }, [
@@ -112,10 +115,15 @@ export const atlasHeads = component((root) => {
       el("p", { class: "quiet about" }, axes().reverse().map((name) => aboutNumber(name)).join(" ")),
       scatter(new Set(chosen.map(({ at }) => at))),
       legend(),
-      el("output", { class: "says", "aria-live": "off" }, says()),
+      el("div", { class: "bar" }, [
+        el("output", { class: "says", "aria-live": "off" }, says()),
+        ...(data.head ? [el("button", { type: "button", class: "plainly", onclick: showSentences },
+          say("Its sentences are below"))] : []),
+      ]),
       ...ruleField(chosen.length),
       tableOf(chosen),
     ])]);
+    drawWhiskers();
     singleTabStop(find(root, "svg"), ".dot[tabindex]");
     singleTabStop(find(root, "tbody"), "button");
   }
@@ -153,7 +161,9 @@ export const atlasHeads = component((root) => {
     const [across, up] = [scale(x), scale(y)], share = (ticks, value) => (value - ticks[0]) / (ticks.at(-1) - ticks[0]);
     const left = (value) => EDGES.left + share(across, value) * width;
     const top = (value) => EDGES.top + (1 - share(up, value)) * height;
-    const marked = drawn.filter(({ name }) => name === pointed || name === data.head || name === data.second);
+    drawWhiskers = () => draw(find(root, ".whiskers"), drawn.filter(
+      ({ name }) => name === pointed || name === data.head || name === data.second
+    ).flatMap(({ at }) => whiskers(at, left, top)));
     return el("svg", {
       width: EDGES.left + width + EDGES.right, height: EDGES.top + height + EDGES.bottom, role: "group",
       "aria-label": say("All heads: {y} up, {x} across. Arrow keys move from head to head.", {
@@ -162,7 +172,7 @@ export const atlasHeads = component((root) => {
       "data-title": say("All heads of {checkpoint}", { checkpoint: data.checkpoint }),
     }, [
       ...axisLines({ across, up, left, top, width, height, x, y }),
-      ...marked.flatMap(({ at }) => whiskers(at, left, top)),
+      el("g", { class: "whiskers" }),
       ...[...drawn].sort((a, b) => Number(inside.has(a.at)) - Number(inside.has(b.at))).map((head) => dot(
         head, left(table.value(head.at, x)), top(table.value(head.at, y)), inside.has(head.at)
       )),
@@ -195,12 +205,16 @@ export const atlasHeads = component((root) => {
   }
 
   function dot(head, x, y, isInside) {
-    const isChosen = head.name === data.head || head.name === data.second;
+    const isSecond = head.name === data.second, isChosen = isSecond || head.name === data.head;
     const press = () => choose({ atlas_head: head.name });
-    const point = (name) => () => { pointed = name; find(root, ".says").textContent = says(); };
+    const point = (name) => () => {
+      pointed = name;
+      find(root, ".says").textContent = says();
+      drawWhiskers();
+    };
     return el("path", {
       d: OUTLINES[head.kind](Number(x.toFixed(1)), Number(y.toFixed(1))), fill: colourOf(head),
-      class: `dot${isChosen ? " chosen" : ""}${isInside ? "" : " out"}`, "data-head": head.name,
+      class: `dot${isSecond ? " second" : ""}${isChosen ? " chosen" : isInside ? "" : " out"}`, "data-head": head.name,
       ...(isInside ? { tabindex: -1, role: "button", "aria-pressed": String(isChosen) } : { "aria-hidden": "true" }),
       "aria-label": `${nameOf(head)}: ${axes().map((name) => withInterval(head, name)).join("; ")}`, onclick: press,
       onpointerenter: point(head.name), onpointerleave: point(""), onfocus: point(head.name), onblur: point(""),
@@ -224,14 +238,16 @@ export const atlasHeads = component((root) => {
           el("path", { d: OUTLINES[kind](8, 8), fill: OF_KIND[kind], class: "dot" }),
         ]), el("span", {}, KIND_TITLES[kind]()),
       ])),
-      el("span", { class: "quiet" }, say("Later layers are darker. Pale outlines are heads outside the rule.")),
+      el("span", { class: "quiet" }, say("Later layers are darker.")),
+      ...(typed ? [el("span", { class: "quiet" }, say("Faint heads are outside the rule."))] : []),
     ]);
   }
 
   function ruleField(count) {
     const examples = EXAMPLES.filter((text) => {
       try {
-        return readRule(text, { numbers: table.columns, kinds: table.kinds });
+        const fits = readRule(text, { numbers: table.columns, kinds: table.kinds });
+        return chosenRows(table, fits, { by: "head", down: false }).length;
       } catch {
         return false;
       }
@@ -239,7 +255,7 @@ export const atlasHeads = component((root) => {
     return [
       el("div", { class: "bar rule" }, [
         el("label", {}, [el("span", {}, say("Rule")), el("input", {
-          type: "text", value: typed, maxlength: 200, spellcheck: "false", autocomplete: "off",
+          type: "text", value: typed, maxlength: 2000, spellcheck: "false", autocomplete: "off",
           "aria-invalid": String(Boolean(problem)), placeholder: "previous > 0.5 and layer <= 2",
           oninput: ({ target }) => type(target.value, false), onchange: ({ target }) => type(target.value, true),
         })]),
@@ -248,7 +264,23 @@ export const atlasHeads = component((root) => {
       ]),
       el("p", { class: `status${problem ? " problem" : ""}`, role: "status" }, problem
         || say("{n} of {total} heads", { n: count, total: table.heads.length })),
+      namesInRules(),
     ];
+  }
+
+  function namesInRules() {
+    const about = (name, text) => [el("dt", {}, el("code", {}, name)), el("dd", {}, text)];
+    return el("details", { open: areNamesOpen, ontoggle: ({ target }) => { areNamesOpen = target.open; } }, [
+      el("summary", {}, say("Names in rules")),
+      el("dl", { class: "names-in-rules" }, [
+        ...about("kind", table.kinds.map((kind) => `${kind}: ${KIND_TITLES[kind]()}`).join("; ")),
+        ...about("layer, head", say("They count from 1.")),
+        ...table.numbers.flatMap((name) => about(name, aboutNumber(name))),
+        ...about("_low, _high", say("After the name of a number: an end of its 95\u00a0% interval, as in {example}.", {
+          example: `${table.numbers[0]}_low`,
+        })),
+      ]),
+    ]);
   }
 
   function columns() {
@@ -287,10 +319,9 @@ export const atlasHeads = component((root) => {
 
   function row(head, shown) {
     const isChosen = head.name === data.head || head.name === data.second;
-    return el("tr", { class: isChosen ? "chosen" : false }, [
-      el("th", { scope: "row" }, [el("button", {
-        type: "button", "aria-pressed": String(isChosen), onclick: () => choose({ atlas_head: head.name }),
-      }, `${KIND_TITLES[head.kind]()}, ${headName(head.layer, head.head)}`)]),
+    return el("tr", { class: isChosen ? "chosen" : false, onclick: () => choose({ atlas_head: head.name }) }, [
+      el("th", { scope: "row" }, [el("button", { type: "button", "aria-pressed": String(isChosen) },
+        `${KIND_TITLES[head.kind]()}, ${headName(head.layer, head.head)}`)]),
       ...shown.map((name) => {
         const [value, low, high] = ["", "_low", "_high"].map((end) => shownNumber(table.value(head.at, name + end)));
         return el("td", {}, [el("span", {}, value), ...(low === "–" ? [] : [el("small", {}, `${low}–${high}`)])]);

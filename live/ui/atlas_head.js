@@ -1,9 +1,9 @@
 // One head of an atlas, or two side by side: its numbers, its rows with their texts, what it attends to, and the heads
 // that are like it.
-import { chosenPlaces, placeElement, shadeOf, STRONGEST } from "./atlas_places.js";
+import { chosenPlaces, onSentencesWanted, placeElement, shadeOf, STRONGEST } from "./atlas_places.js";
 import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
 import { shownNumber } from "./atlas.js";
-import { draw, el } from "./dom.js";
+import { draw, el, find, singleTabStop } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { capitalized, decimal, headName, percent, say } from "./words.js";
@@ -35,14 +35,18 @@ export function distanceNames(smallest) {
 export const atlasHead = component((root) => {
   let data, report, table = /** @type {any} */ (null), group = STRONGEST;
   const drafts = { row: "", key: "" }; // the classes of a filter that is not whole yet
+  const show = () => find(root, ".atlas-head").scrollIntoView();
+  const stop = onSentencesWanted(show);
 
   function update(next, setTriggerValue) {
     report = setTriggerValue;
+    const isOpened = !data;
     if (next.table.values !== data?.table.values) table = readTable(next.table);
     data = next;
     const [, row = "", key = ""] = data.like.match(/^(\w+)>(\w+)/) ?? [];
     Object.assign(drafts, { row, key });
     redraw();
+    if (isOpened && data.like) requestAnimationFrame(show); // the visitor followed a link to these rows
   }
 
   function choose(choices) {
@@ -68,6 +72,7 @@ export const atlasHead = component((root) => {
       ]),
       el("div", { class: "atlas-heads" }, data.heads.map(headElement)),
     ])]);
+    for (const places of root.querySelectorAll(".places")) singleTabStop(places, ".word[tabindex]");
   }
 
   function sinksSwitch() {
@@ -121,7 +126,7 @@ export const atlasHead = component((root) => {
   ]);
 
   function placesOf(head) {
-    const { classes } = data.table, [like] = data.like.split("@");
+    const { classes } = data.table, [like, distance] = data.like.split("@");
     const exact = chosenPlaces(head, classes, { like: data.like, group });
     const found = exact.length ? exact : chosenPlaces(head, classes, { like, group });
     const counts = (one) => head.places.filter((place) => place.group === one).length;
@@ -129,10 +134,16 @@ export const atlasHead = component((root) => {
     const groups = [STRONGEST, ...Array.from({ length: STRONGEST }, (_, i) => STRONGEST - 1 - i)];
     return [
       title(say("Its sentences"), data.like
-        ? say("The row is framed; a darker key has more weight. Kept rows like this: {n} of {total}.", {
-          n: found.length, total: head.places.length,
-        })
+        ? say(
+          "The row is framed; a darker key has more weight. Of {total} kept rows of this head, {n} are like this.",
+          { n: found.length, total: head.places.length },
+        )
         : say("The row is framed; a darker key has more weight. Choose how large the strongest weight of the row is.")),
+      ...(exact.length && distance ? [el("p", {}, say(
+        "Distance of the strongest key (key minus row, in tokens): {distance}.", {
+          distance: decimal(Number(distance), 0),
+        },
+      ))] : []),
       ...(found.length && !exact.length
         ? [el("p", {}, say("No kept row has this distance too. These rows have the same classes."))] : []),
       ...(data.like ? [] : [el("div", { class: "choices" }, groups.map((one) => el("button", {
@@ -233,13 +244,17 @@ export const atlasHead = component((root) => {
         el("span", { class: "quiet" }, named(one)),
         el("div", { class: "choices" }, one.heads.map(({ layer, head: number, value }) => {
           const text = `${headName(layer, number)} · ${decimal(value, 2)}`;
-          if (one.checkpoint) return el("span", { class: "chip" }, text);
-          const atlas_second = nameOf({ kind: head.kind, layer, head: number });
-          return el("button", { type: "button", onclick: () => choose({ atlas_second }) }, text);
+          const name = nameOf({ kind: head.kind, layer, head: number }), { checkpoint } = one;
+          return checkpoint
+            ? el("button", {
+              type: "button", class: "plainly", title: say("Open the atlas of {checkpoint}", { checkpoint }),
+              onclick: () => report("change", { checkpoint, atlas_head: name, atlas_second: "" }),
+            }, text)
+            : el("button", { type: "button", onclick: () => choose({ atlas_second: name }) }, text);
         })),
       ])),
     ];
   }
 
-  return { update, redraw };
+  return { update, redraw, stop };
 });

@@ -1,11 +1,19 @@
 // The rows of a head that an atlas keeps, each with its text: which ones are shown, and the weights on their words.
 import { el } from "./dom.js";
+import { onPage } from "./page_events.js";
 import { directionOf, isolated, percent, say } from "./words.js";
 
 export const STRONGEST = 10; // the group of the strongest rows; groups 0 to 9 are tenths of the strongest weight
 const SIDE = 7, MOST_WORDS = 60; // tokens on each side of what matters in a long text; tokens of a text that is whole
 const DEEPEST = 55; // percent of the colour at the weight 1
 const CLOSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u; // words of these have no space between them
+
+const WANTED = "headlight-sentences"; // an event of the page
+
+/** Scroll to the sentences of the chosen head, which another component draws. */
+export const showSentences = () => document.dispatchEvent(new Event(WANTED));
+/** @param {() => void} show */
+export const onSentencesWanted = (show) => onPage(WANTED, show);
 
 /** The tokens of the rows and of the keys of a text. @param {any} text */
 const sidesOf = ({ rows, keys }) => ({ rows: rows ?? keys, keys });
@@ -101,8 +109,8 @@ function wordElements({ tokens, words }, i, { row, weights }) {
   const text = continues ? tokens[i].replace(/^·/, "") : tokens[i];
   const space = i === 0 || continues ? "" : CLOSE.test(text) && CLOSE.test(tokens[i - 1]) ? "\u200b" : " ";
   return [...(space ? [el("span", {}, space)] : []), el("span", {
-    class: i === row ? "word asks" : "word", title: weight === undefined ? false : `${tokens[i]}: ${percent(weight)}`,
-    style: weight !== undefined && shadeOf(weight),
+    class: i === row ? "word asks" : "word",
+    ...(weight === undefined ? {} : { "data-weight": percent(weight), tabindex: -1, style: shadeOf(weight) }),
   }, text)];
 }
 

@@ -1,5 +1,5 @@
 // Walks through a decode: what the model has read, what it could write next, and where each head attends, step by step.
-import { announce, draw, el, find } from "./dom.js";
+import { announce, draw, el, find, singleTabStop } from "./dom.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
 import { colourAt, decodeFloats, meanOf, times, WEIGHTS } from "./numbers.js";
 import { barButton, filmButtons, playback } from "./playback.js";
@@ -184,10 +184,18 @@ export const stepper = component((root) => {
 
   function cellOf(row, s, name, { width, cell, y }) {
     const weight = weightOf(row, s), known = Number.isFinite(weight), masked = weight === -Infinity;
+    const choose = () => {
+      film.stop();
+      report("cell", [row - 1, current(), s]);
+    };
     return el("rect", {
       x: LEFT + s * width, y: y(row), width: width - 1, height: cell - 1,
       fill: known ? colourAt(WEIGHTS.scale, weight) : masked ? WEIGHTS.masked : WEIGHTS.broken,
       "data-row": row, "data-key": s, "data-weight": masked ? 0 : weight,
+      ...(data.choosable && row && !masked ? {
+        tabindex: -1, role: "button", style: "cursor:pointer", onclick: choose,
+        onkeydown: ({ key }) => { if (key === "Enter") choose(); },
+      } : {}),
     }, [el("title", {}, masked
       ? say("{token}: masked", { token: isolated(keyAt(s)) })
       : `${name} → ${isolated(keyAt(s))}: ${known ? weight.toFixed(6) : say("not a number")}`)]);
@@ -224,7 +232,9 @@ export const stepper = component((root) => {
         "text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, isolated(word)
       );
     });
-    return el("svg", { width: LEFT + words.length * width + RIGHT, height, role: "img", "aria-label": title }, [
+    return el("svg", {
+      width: LEFT + words.length * width + RIGHT, height, role: data.choosable ? "group" : "img", "aria-label": title,
+    }, [
       el("g", {}, above), el("g", {}, names), el("g", {}, cells),
     ]);
   }
@@ -247,6 +257,7 @@ export const stepper = component((root) => {
       n: step + 1, all: last() + 1, token: read, title,
     });
     draw(picture, [rowsOfHeads(label, availableWidth(picture), below)]);
+    if (data.choosable) singleTabStop(find(picture, "svg"), "rect[tabindex]");
   }
 
   return { update, redraw, stop: film.end, picture: () => root.querySelector("svg") };

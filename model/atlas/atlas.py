@@ -16,7 +16,7 @@ from model.analysis.statistics import cosine_similarity
 from model.atlas.places import FORCED, PLACE, SPECIAL_ROW, Places
 from model.atlas.settings import FORMAT, Settings, weights_sha256
 from model.atlas.store import FACTS_FILE, HEADS, PLACES, SENTENCES, SIDES
-from model.atlas.texts import Side, TextTokens
+from model.atlas.texts import LONGEST, Side, TextTokens
 from model.atlas.work import PART
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
@@ -27,6 +27,7 @@ from model.safety.json_files import read_json
 __all__ = ["Atlas", "Place", "open_atlas"]
 
 FloatArray = NDArray[np.float32]
+MOST_BYTES = 1 << 28  # of a table when it is unpacked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,20 @@ class Atlas:
                 checkpoint=checkpoint.name,
             )
 
+    def require_sizes(self) -> None:
+        """Raises ConfigError if a table claims more than it can have: a small file can unpack to any size."""
+        for kind, sizes in self.settings.kinds.items():
+            profile = self.array("profile", kind)
+            if profile.shape[:2] != sizes or not profile.size:
+                raise self.damaged(f"profile-{kind}.npy", "it has other heads")
+        for name, most in ((HEADS, len(self.heads)), (SENTENCES, len(self.mapped(PLACES)))):
+            with self.reading(name) as path:
+                table = pq.read_metadata(path)
+            groups = [table.row_group(i) for i in range(table.num_row_groups)]
+            values = max((group.column(i).num_values for group in groups for i in range(group.num_columns)), default=0)
+            if table.num_rows > most or values > most * LONGEST or sum(g.total_byte_size for g in groups) > MOST_BYTES:
+                raise self.damaged(name, "it claims too many rows")
+
     def mapped(self, name: str) -> NDArray[Any]:
         with self.reading(name) as path:
             return np.load(path, mmap_mode="r", allow_pickle=False)
@@ -163,7 +178,7 @@ class Atlas:
 
 
 def open_atlas(folder: Path, checkpoint: Loaded | None = None) -> Atlas:
-    """Open an atlas. Only its `atlas.json` is read.
+    """Open an atlas. Only its `atlas.json` and the heads of its tables are read.
 
     Args:
         folder: Of the atlas.
@@ -190,6 +205,7 @@ def open_atlas(folder: Path, checkpoint: Loaded | None = None) -> Atlas:
         for name in facts["files"]:
             with atlas.reading(name):
                 pass
+        atlas.require_sizes()
     except ConfigError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:

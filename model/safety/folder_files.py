@@ -19,6 +19,7 @@ __all__ = [
     "inner_folder",
     "is_hidden",
     "is_kept",
+    "is_of_atlas",
     "of_another_program",
     "places_in",
     "require_whole_files",
@@ -38,6 +39,7 @@ TEXTS = (
 )
 # What a training run keeps to continue. It is larger than the model, and nothing here reads it.
 TRAINING = re.compile(r"(optimizer|scheduler|scaler|training_args|rng_state|random_states|trainer_state)[\w-]*\.\w+")
+ATLAS = re.compile(r"atlas/[\w-]+\.(json|npy|parquet)")  # the files of an atlas, see `model/atlas/store.py`
 SUBFOLDERS = ("atlas", "snapshots", "training", "additional_chat_templates")  # that something reads
 MAX_POINTER, POINTER = 1024, b"version https://git-lfs.github.com/spec/"
 DEPTH, MOST_FILES = 3, 10_000  # of a folder that is searched
@@ -78,6 +80,11 @@ def is_kept(name: str) -> bool:
     """Whether a file of this name may be a part of a checkpoint."""
     path = PurePosixPath(name)
     return path.suffix.lower() in (*WEIGHTS, *TEXTS) and not TRAINING.fullmatch(path.name)
+
+
+def is_of_atlas(name: str) -> bool:
+    """Whether a file of this name in the folder of a checkpoint may be a part of its atlas."""
+    return ATLAS.fullmatch(name) is not None
 
 
 def is_hidden(name: str) -> bool:

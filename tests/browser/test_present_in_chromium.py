@@ -45,7 +45,7 @@ def test_every_text_can_be_read_from_the_back_row_in_presenter_mode(visit: Visit
     settle(page)
     size, words = page.evaluate(SMALLEST)
     assert size >= 21.9, words
-    for part in (page.get_by_role("img", name="Step 1 of"), page.locator(".candidate").last):
+    for part in (page.get_by_role("group", name="Step 1 of"), page.locator(".candidate").last):
         box = part.bounding_box()
         assert box
         assert box["y"] + box["height"] <= 720, "all heads and all candidates are on the screen"

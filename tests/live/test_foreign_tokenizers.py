@@ -357,7 +357,7 @@ def test_hostile_tokenizers_end_in_a_sentence_in_time(tokenizers: dict[str, Toke
     for (name, (_, _, code)), one in zip(HOSTILE.items(), found, strict=False):
         assert (code in one["code"]) if code else "code" not in one, (name, one)
         assert "sentence" not in one or one["sentence"].endswith("."), name
-        assert one.get("time", one.get("took", 0)) < 2000, name
+        assert one.get("time", one.get("took", 0)) < 4000, name  # without a limit, 145 s
     assert [one["code"] for one in found[len(HOSTILE) :]] == [
         "tokenizer-missing",
         *["tokenizer-missing", "tokenizer-damaged", "tokenizer-damaged", "tokenizer-missing"],

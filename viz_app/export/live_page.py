@@ -81,7 +81,6 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "atlas": (ATLAS_PAGE, "showAtlas"),
 }
 PART_STYLES: Mapping[str, str] = {"lessons": "course/course.css", "atlas": "ui/atlas.css"}  # of parts, by their names
-SCOPES: Mapping[str, str] = {"atlas": "[data-part^=atlas]"}  # where the style sheet of a part holds, if not everywhere
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
 UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 END_OF_SCRIPT = re.compile("</(script)", re.IGNORECASE)  # only in a text: a regular expression may end with "</"
@@ -292,13 +291,8 @@ def require_once(parts: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def part_style(name: str) -> str:
-    """The style sheet of a part of a site. The app keeps those of components apart; here some have a scope."""
-    sheet, scope = CSS_COMMENT.sub("", asset(PART_STYLES[name])), SCOPES.get(name, "")
-
-    def scoped(rule: re.Match[str]) -> str:
-        return f"{','.join(f'{scope} {one.strip()}' for one in SELECTOR_END.split(rule[1]))}{{{rule[2]}}}"
-
-    return minify.string("text/css", RULE.sub(scoped, sheet) if scope else sheet)
+    """The style sheet of a part of a site."""
+    return minify.string("text/css", CSS_COMMENT.sub("", asset(PART_STYLES[name])))
 
 
 def style(script: str) -> str:

@@ -44,3 +44,4 @@ draw_tabs(
 )
 with unused:  # last, because it waits for the model
     checkpoints.show_unused_parts(key)
+    checkpoints.show_atlas_problem(key)

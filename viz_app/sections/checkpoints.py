@@ -13,6 +13,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.recognition import Question
 from model.config.foreign import ForeignConfig
 from model.config.paths import CHECKPOINTS
+from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from viz_app.content.cards import LONGEST_CARD
 from viz_app.content.explanations import EXPLANATIONS
@@ -23,7 +24,7 @@ from viz_app.content.translation import N_, language, t, tn, worded
 from viz_app.figures.lines import curves
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.uploads import largest_upload
-from viz_app.services import listing, models
+from viz_app.services import atlases, listing, models
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.own_checkpoints import (
     add_folder,
@@ -41,6 +42,7 @@ __all__ = [
     "bring_your_own",
     "draw_training_curves",
     "note_opened",
+    "show_atlas_problem",
     "show_card",
     "show_checkpoint_table",
     "show_configuration",
@@ -310,6 +312,16 @@ def show_configuration(key: CheckpointKey, config: AnyConfig) -> None:
         st.info(plain(worded(note)))
     st.caption(t("The `headlight.toml` of this checkpoint describes its weights."))
     st.code(description, language="toml")
+
+
+def show_atlas_problem(key: CheckpointKey) -> None:
+    """Say why the atlas that comes with a checkpoint cannot be used."""
+    atlas = atlases.atlas_of(key)
+    try:
+        if atlas:
+            atlases.opened(atlas)
+    except ConfigError as error:
+        st.warning(plain(worded(error)))
 
 
 def show_unused_parts(key: CheckpointKey) -> None:

@@ -16,7 +16,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.run import Result, Run
-from model.interventions import Intervention
+from model.interventions import Head, Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
 from viz_app.content.numbers import joined, sentences
@@ -33,6 +33,7 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable
 from viz_app.widgets.choosing import choose
@@ -252,7 +253,7 @@ def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> Ma
     section(t("Two maps, one scale"), t(KINDS[pair.kind].shows))
     for number, (column, side) in enumerate(zip(st.columns(2), (left, right), strict=True)):
         with column:
-            one_map(pair, number, side, forced=runs.forced and side is right)
+            one_map(pair, number, side, runs)
     return pair
 
 
@@ -279,14 +280,17 @@ def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
     return MapPair(kind=kind, views=views, heads=heads, window=window)
 
 
-def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
-    layer, head = pair.heads[number]
+def one_map(pair: MapPair, number: int, side: Side, runs: TwoRuns) -> None:
+    (layer, head), result, forced = pair.heads[number], (runs.left, runs.right)[number], runs.forced and number == 1
+    starts = pair.window.starts_in(*pair.views[number].maps.shape[2:])
+    of = MapOf(checkpoint=side.key, head=Head(pair.kind, layer, head), result=result, starts=starts)
     shown = t("**{name}**, layer {layer} · head {head}.", name=plain(side.name), layer=layer + 1, head=head + 1)
     st.caption(sentences([shown, t("It is forced to write the words of the left one.")]) if forced else shown)
-    draw_map(
+    draw_head_map(
         pair.weights[number],
         pair.window.of_axes(pair.views[number].axes),
         pair.allowed[number],
+        of=of if runs.same_tokens else None,
         key=f"map_of_{('left', 'right')[number]}",
         least=pair.height,
         alt=t(

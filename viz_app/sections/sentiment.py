@@ -22,18 +22,18 @@ from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import percent
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
-from viz_app.figures.heat_maps import head_map
-from viz_app.figures.style import Axes, FloatArray, bound_of
+from viz_app.figures.style import FloatArray, bound_of
 from viz_app.services import models
 from viz_app.services.analyses import analysis_of
+from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.atlas_links import atlas_links
-from viz_app.widgets.charts import draw, numbers
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
+from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.head_picker import pick_head
+from viz_app.widgets.head_picker import choose_window, pick_head
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
 from viz_app.widgets.run_form import (
@@ -62,7 +62,6 @@ __all__ = [
 
 TOP_WORDS = 12
 POOLING_NAMES = {"attention": N_("pooling, mean"), "mean": N_("mean of all words"), "first": N_("first token")}
-MAX_WORDS = 120  # a larger map has cells smaller than a pixel
 
 
 def require_run_or_review(key: CheckpointKey, *, opening: str = "") -> Run:
@@ -280,28 +279,20 @@ def deletion_table(deletions: tuple[Deletion, ...], reading: Classification) -> 
 def draw_review_map(key: CheckpointKey, reading: Classification) -> None:
     """Ask for a head of the encoder, and draw its map."""
     section(t("Encoder self-attention"), t("How much each word (row) attends to each word (column)."))
-    layers, heads = reading.encoder.shape[:2]
-    layer, head = pick_head(layers, heads, prefix="review_")
-    if len(reading.tokens) > MAX_WORDS:
-        st.caption(t("The map shows the first {shown} of {all} words.", shown=MAX_WORDS, all=len(reading.tokens)))
-    tokens = reading.token_labels[:MAX_WORDS]
-    draw(
-        head_map(
-            reading.encoder[layer, head, :MAX_WORDS, :MAX_WORDS],
-            Axes(
-                queries=tokens,
-                keys=tokens,
-                query_title=t("query: word being encoded"),
-                key_title=t("key: word attended to"),
-            ),
-            reading.allowed[layer, :MAX_WORDS, :MAX_WORDS],
-            height=430,
-        ),
+    shown = view(reading, "encoder", merge=False, hide_special=False)
+    layer, head = pick_head(*shown.maps.shape[:2], prefix="review_")
+    weights = shown.maps[layer, head]
+    window = choose_window(weights, shown.axes)
+    draw_head_map(
+        window.of(weights),
+        window.of_axes(shown.axes),
+        window.of(shown.allowed[layer]),
+        of=MapOf(checkpoint=key, head=Head("encoder", layer, head), result=reading, starts=window.starts),
         key="review_map",
+        least=430,
         alt=t(
             "Encoder self-attention of layer {layer}, head {head} over the words of the review",
             layer=layer + 1,
             head=head + 1,
         ),
     )
-    atlas_links(key, Head("encoder", layer, head))

@@ -21,6 +21,7 @@ from viz_app.services.attention_view import step_weights
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import run_form
+from viz_app.widgets.atlas_links import cell_chooser, links_of_cell
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import clear_forced_words_button
@@ -88,10 +89,12 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         key="stepper",
         on_force=run_form.force,
         on_step=run_form.remember_step,
+        on_cell=None if guess else cell_chooser(key, kind, translation, "stepper"),  # the link below names words
         step=chosen_step - 1 if chosen_step else None,
         guess=guess,
     )
     if not guess:
+        links_of_cell(key, kind, translation, "stepper")
         weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
 
 

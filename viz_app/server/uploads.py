@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.messages import Message
-from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept, why_no_weights
+from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept, is_of_atlas, why_no_weights
 from viz_app.server.presence import Visitor, tabs_beside
 from viz_app.server.streamlit_bridge import received_files
 from viz_app.server.temporary import DiskSpace, new_folder
@@ -87,7 +87,7 @@ class Unpacked:
 
 
 def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> Unpacked:
-    """Write the files of a checkpoint into a folder. Other files, and files in subfolders, are left out.
+    """Write the files of a checkpoint and of its atlas into a folder. Other files and subfolders are left out.
 
     Args:
         files: Names, perhaps with a folder, and contents. One file may be a `.zip` of all files.
@@ -103,11 +103,13 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
     written, left_out = 0, []
     for name, content in members.items():
         path = PurePosixPath(name)
-        if path.parent != home or not is_kept(path.name):
-            left_out.append(str(path.relative_to(home)) if path.is_relative_to(home) else name)
+        place = path.relative_to(home) if path.is_relative_to(home) else path
+        if not is_of_atlas(str(place)) and (path.parent != home or not is_kept(path.name)):
+            left_out.append(str(place))
             continue
         try:
-            with (folder / path.name).open("wb") as target:
+            (folder / place.parent).mkdir(exist_ok=True)
+            with (folder / place).open("wb") as target:
                 written += copy(content, target, most=(most_mb << 20) - written)
         except OSError as error:
             raise CheckpointError(

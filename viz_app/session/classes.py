@@ -7,11 +7,12 @@ answers to the questions. A closed class accepts nobody, and keeps its answers u
 
 import secrets
 import threading
+import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TypeVar
 
 import streamlit as st
@@ -132,7 +133,9 @@ class Classes:
         self, *, most: int, most_members: int, seconds: float, store: Callable[[], Store] = shared_store
     ) -> None:
         self.most_members, self._store = most_members, store
-        self._class = Kind(name="class", most=most, seconds=seconds)
+        # Another version of Headlight may keep other fields of a class. So the name has the fields, and theirs expire.
+        kept = " ".join(one.name for record in (Facts, Member) for one in fields(record))
+        self._class = Kind(name=f"class-{zlib.crc32(kept.encode()):08x}", most=most, seconds=seconds)
         # Fields: the codes of the class that the visitor has "joined", has "open" and has "closed" last. Each note of
         # a member keeps it, and it outlives the class.
         self._visitor = Kind(name="visitor", most=most * (most_members + 1), seconds=2 * seconds)
@@ -327,8 +330,8 @@ class Classes:
         return code, self._facts(records, code)
 
     def _members(self, records: Records, code: str) -> list[Member]:
-        fields = records.all(self._class, code)
-        return [Member(**fields[name]) for name in fields if name != FACTS]
+        found = records.all(self._class, code)
+        return [Member(**found[name]) for name in found if name != FACTS]
 
     def _membership(self, records: Records, visitor: str) -> Membership | None:
         code = records.get(self._visitor, visitor, "joined")

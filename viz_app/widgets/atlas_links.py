@@ -1,87 +1,158 @@
 """Links from a head and from a cell of its map to the atlas, where the checkpoint has one."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from model.inference.run import Result
 from model.interventions import Head
+from viz_app.components.elements.atlas import name_of
 from viz_app.content.direction import isolated
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
+from viz_app.figures.style import Axes
 from viz_app.services.atlases import like_cell, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import clear_choice, set_choice
+from viz_app.widgets.charts import draw_map
 from viz_app.widgets.navigation import go_to
 
-__all__ = ["atlas_links", "cell_chooser", "name_of", "open_in_atlas"]
+__all__ = ["MapOf", "atlas_links", "cell_chooser", "draw_head_map", "links_of_cell", "open_in_atlas", "places_like"]
 
-CELL = "atlas_cell"  # in the session: the head, and the query and the key that the visitor chose in its map
-
-
-def name_of(head: Head) -> str:
-    """The name of a head in a link, counted from 1."""
-    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
+CELL = "atlas_cell"  # in the session: the picture, what it shows, and the cell of it that the visitor chose
+ChooseCell = Callable[[Head, int, int], None]  # called with a head, the query and the key
 
 
-def cell_chooser(head: Head, result: Result, starts: tuple[int, int] = (0, 0)) -> Callable[[int, int], None]:
-    """What choosing a cell does: the links below the map lead to places like it.
+@dataclass(frozen=True, kw_only=True)
+class MapOf:
+    """Whose weights a map has.
+
+    Attributes:
+        checkpoint: Of the head.
+        head: The head.
+        result: Whose map it is.
+        starts: The query and the key of the first cell; negative where padding stands before them.
+    """
+
+    checkpoint: CheckpointKey
+    head: Head
+    result: Result
+    starts: tuple[int, int] = (0, 0)
+
+
+def draw_head_map(
+    weights: NDArray[np.float32],
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    *,
+    of: MapOf | None,
+    key: str,
+    on_cell: Callable[[int, int], None] | None = None,
+    **how: Any,
+) -> None:
+    """Draw a map as `draw_map` does. Below it are links to the atlas: to the head, and to places like the chosen cell.
+
+    Where choosing a cell does something else, only the head has a link.
 
     Args:
-        head: Whose map it is.
-        result: Whose maps they are.
-        starts: The first query and the first key of the map.
+        weights: (T, S).
+        axes: Names of the rows and columns.
+        allowed: (T, S), False where masked.
+        of: Whose weights they are; None where a cell is no weight of one head.
+        key: The name of the picture on the page.
+        on_cell: What choosing a cell does instead, with the query and the key in this map.
+        how: Other arguments of `draw_map`.
     """
-    tokens = tokens_of(head, result)  # the session keeps them, and not the maps
+    if of is None or shown_atlas(of.checkpoint) is None:
+        draw_map(weights, axes, allowed, key=key, on_cell=on_cell, **how)
+        return
+    draw_map(weights, axes, allowed, key=key, on_cell=on_cell or cell_of_head(of, key), **how)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        atlas_links(of.checkpoint, of.head, key)
+        if on_cell is None:
+            links_of_cell(of.checkpoint, of.head.kind, of.result, key, head=of.head)
 
-    def choose(query: int, key: int) -> None:
-        st.session_state[CELL] = (head, tokens, query + starts[0], key + starts[1])
+
+def cell_of_head(of: MapOf, picture: str) -> Callable[[int, int], None]:
+    """What choosing a cell of the map of one head does. The session keeps it, so it does not close over the result."""
+    remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, picture), of.head
+    first_query, first_key = of.starts
+    return lambda query, key: remember(head, query + first_query, key + first_key)
+
+
+def cell_chooser(checkpoint: CheckpointKey, kind: str, result: Result, picture: str) -> ChooseCell:
+    """What choosing a cell of a picture does: the links below it lead to places like it."""
+    shown = shown_in(checkpoint, kind, result, picture)  # the session keeps texts, and not the maps
+    *_, queries, keys = shown
+
+    def choose(head: Head, query: int, key: int) -> None:
+        if 0 <= query < len(queries) and 0 <= key < len(keys):  # other cells are padding
+            st.session_state[CELL] = shown, (head, query, key)
 
     return choose
 
 
-def atlas_links(key: CheckpointKey, head: Head, result: Result | None = None) -> None:
-    """Draw the link to a head in the atlas, and to places like the cell that the visitor chose.
+def shown_in(checkpoint: CheckpointKey, kind: str, result: Result, picture: str) -> tuple[Any, ...]:
+    """What a picture shows; last the texts of the queries and of the keys."""
+    return picture, checkpoint, kind, *(tuple(token.text for token in side) for side in result.tokens_of(kind))
+
+
+def atlas_links(checkpoint: CheckpointKey, head: Head, picture: str = "") -> None:
+    """Draw the link to a head in the atlas. Without an atlas, nothing is drawn."""
+    if shown_atlas(checkpoint) is not None:
+        link(t("In the atlas"), checkpoint, head, key=f"in_the_atlas_{picture}")
+
+
+def links_of_cell(
+    checkpoint: CheckpointKey, kind: str, result: Result, picture: str, *, head: Head | None = None
+) -> None:
+    """Draw the link to places like the cell of a picture that the visitor chose, or say that one can be chosen.
 
     Args:
-        key: Of the checkpoint. Without an atlas, nothing is drawn.
-        head: The head that is shown.
-        result: Whose map has the cells; None where no cell can be chosen.
+        checkpoint: Without an atlas, nothing is drawn.
+        kind: Of attention, whose weights the cells are.
+        result: Whose tokens they belong to.
+        picture: Its key.
+        head: The head that it shows; None if it shows all.
     """
-    if shown_atlas(key) is None:
+    if shown_atlas(checkpoint) is None:
         return
-    with st.container(horizontal=True, gap="small"):
-        link(t("In the atlas"), head)
-        if result is None:
-            return
-        chosen, of, query, key_at = st.session_state.get(CELL, (None, (), 0, 0))
-        tokens = tokens_of(head, result)
-        if (chosen, of) == (head, tokens):
-            shown = [plain(isolated(tokens[side][at])) for side, at in enumerate((query, key_at))]
-            label = t("Places like {query} → {key}", query=shown[0], key=shown[1])
-            link(label, head, like_cell(result, head.kind, query, key_at))
-        else:
-            st.caption(t("Choose a cell to find places like it in the atlas."))
+    shown, cell = st.session_state.get(CELL, (None, None))
+    if shown != shown_in(checkpoint, kind, result, picture) or (head and cell[0] != head):
+        st.caption(t("Choose a cell to find places like it in the atlas."))
+        return
+    chosen, query, key = cell
+    places_like(checkpoint, chosen, result, query, key, picture)
 
 
-def tokens_of(head: Head, result: Result) -> tuple[tuple[str, ...], ...]:
-    """The texts of the queries and of the keys of a head."""
-    return tuple(tuple(token.text for token in side) for side in result.tokens_of(head.kind))
+def places_like(checkpoint: CheckpointKey, head: Head, result: Result, query: int, key: int, picture: str = "") -> None:
+    """Draw the link to places like a cell of the map of a head. Without an atlas, nothing is drawn."""
+    if shown_atlas(checkpoint) is None:
+        return
+    queries, keys = result.tokens_of(head.kind)
+    named = {"query": queries[query].text, "key": keys[key].text}
+    label = t("Places like {query} → {key}", **{side: plain(isolated(text)) for side, text in named.items()})
+    link(label, checkpoint, head, like_cell(result, head.kind, query, key), key=f"places_like_{picture}")
 
 
-def link(label: str, head: Head, like: str = "") -> None:
-    key = f"in_the_atlas_{'like' if like else 'head'}"
-    callback = partial(open_in_atlas, head, like)
+def link(label: str, checkpoint: CheckpointKey, head: Head, like: str = "", *, key: str) -> None:
+    callback = partial(open_in_atlas, head, like, checkpoint=checkpoint.name)
     st.button(label, icon=":material/map:", type="tertiary", key=key, on_click=callback)
 
 
-def open_in_atlas(head: Head | None = None, like: str = "", rule: str = "") -> None:
-    """Callback: show a head in the atlas, or the heads of a rule."""
+def open_in_atlas(head: Head | None = None, like: str = "", rule: str = "", checkpoint: str = "") -> None:
+    """Callback: show a head in the atlas, or the heads of a rule; of the chosen checkpoint, or of another one."""
     name = name_of(head) if head else ""
     for choice, value in {"atlas_head": name, "atlas_like": like, "atlas_rule": rule, "atlas_second": ""}.items():
         if value:
             set_choice(choice, value)
         else:
             clear_choice(choice)
+    if checkpoint and checkpoint != st.session_state.get("checkpoint"):
+        set_choice("checkpoint", checkpoint)
     go_to("atlas")

@@ -201,6 +201,11 @@ class MapWindow:
     def starts(self) -> tuple[int, int]:
         return self.query, self.key
 
+    def starts_in(self, queries: int, keys: int) -> tuple[int, int]:
+        """The first query and the first key of the section of a map, which may be smaller than the one it is of."""
+        rows, columns = self.slices(queries, keys)
+        return rows.start or 0, columns.start or 0
+
     def slices(self, queries: int, keys: int) -> tuple[slice, slice]:
         if self.whole:
             return slice(None), slice(None)

@@ -1,5 +1,5 @@
 // Tokens that are taken out of a text before it is cut, such as [MASK].
-import { require } from "../errors.js";
+import { requireSound } from "./damage.js";
 import { spacesAt } from "./library_parts.js";
 
 const MAX_CONTENT = 100, MAX_ADDED = 20_000; // characters; tokens beside the vocabulary
@@ -45,13 +45,11 @@ export function cutAtTokens(tokens) {
 }
 
 /** The added tokens of a file. @param {unknown} list @param {Map<string, number>} vocabulary @returns {AddedToken[]} */
-export function addedTokens(list, vocabulary, damaged) {
-  require(Array.isArray(list) && list.length <= MAX_ADDED, "tokenizer-damaged", damaged);
+export function addedTokens(list, vocabulary) {
+  requireSound(Array.isArray(list) && list.length <= MAX_ADDED);
   return list.filter(({ content }) => content !== "").map((token) => {
     const { content } = token, id = vocabulary.get(content) ?? token.id;
-    require(
-      typeof content === "string" && content.length <= MAX_CONTENT, "tokenizer-damaged", damaged
-    );
+    requireSound(typeof content === "string" && content.length <= MAX_CONTENT);
     return { ...token, content, id };
   });
 }

@@ -1,6 +1,7 @@
 // The parts of a tokenizer.json of the library `tokenizers`: normalizers change a text, pre-tokenizers cut it into
 // pieces, decoders turn tokens into a text. Each part has the name and the settings of the library.
 import { N_, require, shown } from "../errors.js";
+import { requireSound } from "./damage.js";
 import { placesOf, regExpOf } from "./patterns.js";
 import { bytesOf, charactersOf, toBytes, toText } from "../text/shown_bytes.js";
 import { wordsOf } from "../text/tokenizers.js";
@@ -267,7 +268,7 @@ export function requireKnownPart(condition, part) {
 
 /** The parts of a stage in order, with those inside sequences. @returns {any[]} */
 export function libraryParts(stage) {
-  if (stage && typeof stage.type !== "string") throw new TypeError("a part without a name");
+  requireSound(!stage || typeof stage.type === "string");
   if (stage?.type !== "Sequence") return stage ? [stage] : [];
   return (stage.normalizers ?? stage.pretokenizers ?? stage.processors ?? stage.decoders).flatMap(libraryParts);
 }

@@ -3,6 +3,7 @@
 import { parseJson } from "../json.js";
 import { toText } from "../text/shown_bytes.js";
 import { FLAGS } from "./added_tokens.js";
+import { requireSound } from "./damage.js";
 import { requireKnownPart } from "./library_parts.js";
 
 const FIELDS = 64, MAX_PIECE = 128, MAX_GAPS = 1000; // fields with larger numbers are not ours; bytes; tokens
@@ -23,8 +24,8 @@ function* fieldsOf(bytes) {
   };
   while (at < bytes.length) {
     const key = whole(), number = Math.floor(key / 8), kind = key % 8, first = kind === 0 || kind === 2 ? whole() : 0;
-    const size = kind === 2 ? first : [0, 8, 0, Infinity, Infinity, 4, Infinity, Infinity][kind], end = at + size;
-    if (end > bytes.length) throw new RangeError("no message");
+    const size = kind === 2 ? first : { 0: 0, 1: 8, 5: 4 }[kind] ?? Infinity, end = at + size;
+    requireSound(end <= bytes.length);
     const value = kind === 2 ? bytes.subarray(at, end) : kind === 5 ? view.getFloat32(at, true) : first;
     if (number < FIELDS) yield /** @type {[number, any]} */ ([number, value]);
     at = end;
@@ -42,12 +43,12 @@ function readPieces(texts, file, wanted, isKnown = () => true) {
   const bytes = new Uint8Array(texts[file].length); // `from` would take most of the time
   for (let i = 0; i < bytes.length; i++) bytes[i] = texts[file].charCodeAt(i);
   for (const [number, value] of fieldsOf(bytes)) {
-    if (++fields > MAX_PIECES) throw new RangeError("too large");
+    requireSound(++fields <= MAX_PIECES);
     if (number > 3) continue;
     settings[number] = Object.fromEntries(fieldsOf(value));
     if (number !== 1) continue;
     const { 1: piece, 2: score = 0, 3: type = NORMAL } = settings[number];
-    if (piece.length > MAX_PIECE) throw new RangeError("too large");
+    requireSound(piece.length <= MAX_PIECE);
     pieces.push([toText(piece, true), score, type]);
   }
   const { 2: { 3: kind = UNIGRAM, 40: unknown = 0 }, 3: { 2: table, 3: prefix = 1, 4: strips = 1 } } = settings;
@@ -108,7 +109,7 @@ function t5Tokenizer(texts, { extra_ids = 100 }) {
 function llamaTokenizer(texts, { legacy = false, add_bos_token = false }) {
   const { pieces } = readPieces(texts, "tokenizer.model", BYTE_PAIRS, ({ prefix }) => prefix);
   const vocab = new Map(pieces.map(([piece], id) => [piece, id])), merges = [];
-  if (pieces.reduce((sum, [piece]) => sum + piece.length, 0) > MAX_CUTS) throw new RangeError("too large");
+  requireSound(pieces.reduce((sum, [piece]) => sum + piece.length, 0) <= MAX_CUTS);
   for (const [piece] of pieces)
     for (let i = 1; i < piece.length; i++) {
       const [left, right] = [piece.slice(0, i), piece.slice(i)];

@@ -1,6 +1,7 @@
 // The models of a tokenizer.json: byte pairs, word pieces, unigrams and whole words. Each turns a piece into ids.
 import { N_, require, shown } from "../errors.js";
 import { bytePairs, byteIds, known } from "../text/tokenizers.js";
+import { requireSound } from "./damage.js";
 
 const MAX_WORD = 128; // characters of a word or of a token, where all parts of a text are tried
 const PENALTY = 10; // an unknown character is so much less likely than the rarest token, as in SentencePiece
@@ -35,8 +36,8 @@ function wordPieces(settings, vocabulary) {
  * vocabulary, and adds in single precision.
  */
 function unigrams({ vocab, pieces = vocab, unk_id, unk_token, byte_fallback }, vocabulary) {
-  const isItself = pieces !== vocab, hasUnknown = unk_id == null || (Number.isInteger(unk_id) && unk_id in pieces);
-  if (!hasUnknown) throw new RangeError("the unknown token is not in the vocabulary");
+  const isItself = pieces !== vocab;
+  requireSound(unk_id == null || (Number.isInteger(unk_id) && unk_id in pieces));
   const Scores = /** @type {Float64ArrayConstructor} */ (isItself ? Float32Array : Float64Array);
   const places = isItself ? new Map(pieces.map(([piece], id) => [piece, id])) : vocabulary;
   const scores = Scores.from(pieces, ([, score]) => score);

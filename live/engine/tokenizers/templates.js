@@ -1,5 +1,6 @@
 // Templates: where the special tokens of a model stand around one text, and around the two texts of a pair.
 import { N_, require } from "../errors.js";
+import { requireSound } from "./damage.js";
 import { libraryParts, requireKnownPart } from "./library_parts.js";
 
 /** The template of a pair of texts or of one text without special tokens. */
@@ -40,7 +41,7 @@ export function templatesOf(processor, tokens) {
       "The tokenizer writes a text more than once, or not at all."
     ));
     const areTokens = pieces.every(({ ids }) => ids.every((id) => Number.isInteger(id) && tokens[id] !== undefined));
-    require(areTokens, "tokenizer-damaged", N_(
+    requireSound(areTokens, N_(
       "The tokenizer puts a token around a text that its vocabulary does not have. Copy its files again."
     ));
   }

@@ -2,6 +2,7 @@
 import { EngineError, N_, require } from "../errors.js";
 import { parseJson } from "../json.js";
 import { addedTokens, cutAtTokens } from "./added_tokens.js";
+import { requireSound } from "./damage.js";
 import { DECODERS, libraryParts, NORMALIZERS, PRE_TOKENIZERS, runSteps, stepsOf } from "./library_parts.js";
 import { requireFast } from "./patterns.js";
 import { bytesOf, shownBytes } from "../text/shown_bytes.js";
@@ -11,7 +12,6 @@ import { framesOf, templatesOf } from "./templates.js";
 import { withoutTokenizerJson } from "./vocabulary_files.js";
 
 const MAX_FILE = 40 << 20, MAX_CHANGED = 1 << 20; // characters: of a file; of added tokens, for each normalizer
-const DAMAGED_FILE = N_("The tokenizer is damaged. Copy its files again.");
 const END_OF_WORD = "</w>"; // in older byte-pair encodings
 /** The special tokens of a tokenizer without settings. @type {Record<string, string[]>} */
 const USUAL = {
@@ -59,20 +59,20 @@ export class Tokenizer {
     this.tokens = [];
     const keep = (token, id) => {
       const isKnown = typeof token === "string" && Number.isInteger(id) && id >= 0 && id < MAX_TOKENS;
-      require(isKnown, "tokenizer-damaged", DAMAGED_FILE);
+      requireSound(isKnown);
       this.tokens[id] = token;
     };
     for (const [token, id] of this.vocabulary) keep(token, id);
-    require(Object.hasOwn(SUBWORDS, kind), "tokenizer-damaged", DAMAGED_FILE);
+    requireSound(Object.hasOwn(SUBWORDS, kind));
     this.subwords = SUBWORDS[kind](model, this.vocabulary);
-    const added = addedTokens(values.added_tokens ?? [], this.vocabulary, DAMAGED_FILE);
+    const added = addedTokens(values.added_tokens ?? [], this.vocabulary);
     this.normalize = (text) => runSteps(normalizers, [text])[0];
     this.preTokenize = (text, isFirst) => runSteps(preTokenizers.map((step) => (pieces) => pieces.flatMap(
       (piece, i) => (piece ? step(piece, isFirst && i === 0) : [piece])
     )), [text]);
     for (const { content, id } of added) keep(content, id);
     const changed = added.filter(({ normalized }) => normalized).reduce((sum, { content }) => sum + content.length, 0);
-    require(changed * normalizers.length <= MAX_CHANGED, "tokenizer-damaged", DAMAGED_FILE);
+    requireSound(changed * normalizers.length <= MAX_CHANGED);
     const written = added.map((token) => (
       token.normalized ? { ...token, content: this.normalize(token.content) } : token
     ));
@@ -198,7 +198,7 @@ function json(texts, name) {
  */
 export function readTokenizer(texts) {
   try {
-    for (const text of Object.values(texts)) require(text.length <= MAX_FILE, "tokenizer-damaged", DAMAGED_FILE);
+    for (const text of Object.values(texts)) requireSound(text.length <= MAX_FILE);
     const settings = json(texts, "tokenizer_config.json"), map = json(texts, "special_tokens_map.json");
     const names = { ...map, ...settings };
     const isNamed = map !== null || Object.keys(USUAL).some((name) => Object.hasOwn(names, `${name}_token`));
@@ -214,7 +214,7 @@ export function readTokenizer(texts) {
     const added_tokens = [...(values.added_tokens ?? []), ...more.filter(({ content }) => !known.has(content))];
     return new Tokenizer({ ...values, added_tokens }, names, isNamed);
   } catch (error) {
-    if (error instanceof EngineError) throw error;
-    throw new EngineError("tokenizer-damaged", DAMAGED_FILE);
+    requireSound(error instanceof EngineError);
+    throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { parseJson } from "../json.js";
 import { MAX_TOKENS } from "../text/tokenizers.js";
 import { FLAGS } from "./added_tokens.js";
+import { requireSound } from "./damage.js";
 import { ofSentencePiece } from "./sentence_piece.js";
 
 /**
@@ -54,7 +55,7 @@ export function withoutTokenizerJson(texts, settings) {
 /** The lines of a text that has not too many. @param {string | RegExp} end @returns {string[]} */
 function linesOf(text, end) {
   const lines = text.split(end, MAX_TOKENS + 1);
-  if (lines.length > MAX_TOKENS) throw new RangeError(`more than ${MAX_TOKENS} lines`);
+  requireSound(lines.length <= MAX_TOKENS);
   return lines;
 }
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -275,6 +277,18 @@ def test_a_damaged_file_gets_a_sentence(folder: Path, tmp_path: Path, name: str)
             "places.npy": lambda: opened.places(head),
             "profile-cross.npy": lambda: opened.most_similar(head),
         }[name]()
+
+
+@pytest.mark.parametrize("name", ["heads.parquet", "sentences.parquet"])
+def test_a_small_file_that_unpacks_to_many_rows_is_not_read(folder: Path, tmp_path: Path, name: str) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    pq.write_table(pa.table({"line": np.zeros(1 << 24, dtype=np.int8)}), copy / name)
+    size = (copy / name).stat().st_size
+    assert size < 1e5
+    facts = json.loads((copy / "atlas.json").read_text())
+    (copy / "atlas.json").write_text(json.dumps(facts | {"files": {**facts["files"], name: size}}))
+    with pytest.raises(ConfigError, match=f"{name} of the atlas copy is damaged .it claims too many rows"):
+        open_atlas(copy)
 
 
 def test_the_command_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

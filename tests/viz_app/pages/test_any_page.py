@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import load_classifier
 from model.inference.classify import classify
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import NAME, array, charts, html, in_url
+from tests.viz_app.conftest import NAME, head_map, html, in_url
 from viz_app.content.examples import REVIEWS
 from viz_app.session.choice_forms import OLD_TABS
 from viz_app.widgets.navigation import PAGES
@@ -68,7 +68,7 @@ def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: Ope
         assert shown
         # The screen has one decimal, and the last bit may round it up or down.
         assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
-        np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
+        np.testing.assert_allclose(head_map(app), expected.encoder[0, 0], atol=1e-5)
     for unread in ("我爱你。", "😀😀", "asdf qwertz"):
         assert not any("largely a guess" in caption.value for caption in app.caption)
         app.text_area(key="review").set_value(unread).run()

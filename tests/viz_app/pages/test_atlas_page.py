@@ -175,17 +175,7 @@ def test_files_have_the_numbers_of_the_atlas(atlas: Path) -> None:
     assert rows["weight"].tolist() == [weight for place in places for weight in place.weights]
 
 
-def test_a_head_and_a_cell_lead_to_the_atlas(open_app: OpenApp, atlas: Path) -> None:
-    app = open_app("translate", checkpoint=NAME, text="The cat sees the dog.", layer="2", head="3")
-    result = compute(open_checkpoint(atlas.parent), Run(text="The cat sees the dog."))
-    tokens = tuple(tuple(token.text for token in side) for side in result.tokens_of("decoder"))
-    app.session_state["atlas_cell"] = (Head("decoder", 1, 2), tokens, 3, 2)
-    app.run()
-    (label,) = [button.label for button in app.button if button.label.startswith("Places like")]
-    assert label == "Places like sees → cat"
-    app = press(app, label)
-    assert component_data(app, "atlas_heads")["head"] == "decoder.2.3"
-    assert component_data(app, "atlas_head")["like"] == "first>first@-1"
+def test_a_head_leads_to_the_atlas(open_app: OpenApp, atlas: Path) -> None:
     for page in ("inside", "masks"):
         app = press(open_app(page, checkpoint=NAME, layer="1", head="2"), "In the atlas")
         assert component_data(app, "atlas_heads")["head"] == "decoder.1.2"

@@ -211,7 +211,7 @@ def test_a_foreign_classifier_reads_a_review(open_with: OpenApp) -> None:
     app = open_with("sentiment", "bert-classifier")
     assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
     assert "<b>great</b>" not in html(app)
-    assert len(charts(app)) == 1
+    assert len(maps(app)) == 1
     assert app.segmented_control(key="reading").options == ["rollout to the words", "first token"]
     said = " ".join(element.value for element in app.markdown)
     assert "the vector of the first token" in said

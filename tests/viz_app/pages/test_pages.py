@@ -14,7 +14,7 @@ from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import array, charts, component_data, head_map, html, tab
+from tests.viz_app.conftest import array, charts, component_data, head_map, html, maps, tab
 from viz_app.content.examples import BATCHES, CAPTIONS, EVERYDAY
 from viz_app.sections.masks.correct_masks import clearest_row
 from viz_app.services.listing import OUR_FAMILY
@@ -187,17 +187,16 @@ def test_masks_and_scores_on_the_screen_equal_those_of_the_model(open_app: OpenA
     app = open_app("masks", checkpoint=bundled.name, layer="2", head="3")
     batch = padded_batch(bundled, BATCHES[bundled.config.tokenizer.source_language])
     row = clearest_row(batch)
-    padding, causal, combined, cross, before, after, weights = charts(app)
+    padding, causal, combined, cross, before, after = charts(app)
     np.testing.assert_array_equal(array(padding["data"][0]["z"]), batch.padding_mask)
     np.testing.assert_array_equal(array(causal["data"][0]["z"]), np.tri(batch.read_ids.shape[1]))
     np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.allowed["decoder"][1, row])
     expected = np.broadcast_to(batch.source_ids[row] != 0, (batch.read_ids.shape[1], batch.source_ids.shape[1]))
     np.testing.assert_array_equal(array(cross["data"][0]["z"]), expected)
-    scores = layer_stages(bundled, batch, "decoder", 1)["scores"][row, 2]
-    np.testing.assert_allclose(array(before["data"][0]["z"]), scores, atol=1e-5)
+    stages = layer_stages(bundled, batch, "decoder", 1)
+    np.testing.assert_allclose(array(before["data"][0]["z"]), stages["scores"][row, 2], atol=1e-5)
     np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.allowed["decoder"][1, row])
-    shown = array(weights["data"][0]["z"])
-    np.testing.assert_allclose(np.nan_to_num(shown).sum(axis=1), 1.0, atol=1e-5)
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), stages["weights"][row, 2], atol=1e-6)
 
 
 def test_masks_need_two_sentences(open_app: OpenApp) -> None:
@@ -208,7 +207,7 @@ def test_masks_need_two_sentences(open_app: OpenApp) -> None:
     assert "at least two" in app.info[0].value
     app.text_area(key="batch_en_1").set_value("🐕 </script>").run()
     assert not app.exception
-    assert len(charts(app)) == 7
+    assert (len(charts(app)), len(maps(app))) == (6, 1)
 
 
 def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from model.atlas.atlas import open_atlas
+from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import CheckpointError
+from tests.conftest import BUNDLED
 from viz_app.server.temporary import DiskSpace
 from viz_app.server.uploads import Unpacked
 from viz_app.server.uploads import unpack as unpack_up_to
@@ -32,6 +35,19 @@ def archive(*members: tuple[str, bytes], change: Callable[[zipfile.ZipInfo], Non
 
 def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_the_atlas_of_a_checkpoint_arrives_whole(tmp_path: Path) -> None:
+    home = BUNDLED / "tiny-gpt-en"
+    atlas = [(f"mine/atlas/{path.name}", path.read_bytes()) for path in (home / ATLAS_FOLDER).iterdir()]
+    others = [("mine/atlas/run.py", b"x"), ("mine/atlas/inner/atlas.json", b"x"), ("mine/other/atlas/places.npy", b"x")]
+    found = unpack_up_to([("a.zip", archive(*mine(), *atlas, *others))], tmp_path, most_mb=20)
+    assert open_atlas(tmp_path / ATLAS_FOLDER).heads == open_atlas(home / ATLAS_FOLDER).heads
+    assert sorted(found.left_out) == ["atlas/inner/atlas.json", "atlas/run.py", "other/atlas/places.npy"]
+
+
+def mine() -> list[tuple[str, bytes]]:
+    return [("mine/config.json", b"{}"), ("mine/model.safetensors", b"weights")]
 
 
 def test_a_folder_and_an_archive_of_it_arrive_flat(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """Classes count browsers, where they are and what they answered first. Nobody can see or disturb more than that."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from viz_app.server.sqlite_store import MEMORY, SqliteStore
+from viz_app.session import classes as module
 from viz_app.session.classes import Classes, FullClassError
 
 LESSON = "many-heads"
@@ -166,3 +169,19 @@ def test_an_answer_is_kept_short() -> None:
     report = ours.report("teacher")
     assert report
     assert max(map(len, report.first["first"])) < 100
+
+
+def test_a_class_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(kw_only=True)
+    class LaterMember(module.Member):
+        mood: str = "curious"
+
+    store = SqliteStore(MEMORY)
+    with monkeypatch.context() as later:
+        later.setattr(module, "Member", LaterMember)
+        theirs = Classes(most=2, most_members=9, seconds=60, store=lambda: store)
+        code = theirs.open("teacher", LESSON)
+        assert theirs.join(code, "ann") == LESSON
+    ours = Classes(most=2, most_members=9, seconds=60, store=lambda: store)
+    assert ours.join(code, "ann") is None
+    assert ours.join(ours.open("teacher", LESSON), "ann") == LESSON

@@ -18,7 +18,7 @@ from viz_app.server.server_state import remembered
 from viz_app.services.atlases import AtlasKey, opened, opened_alone
 from viz_app.services.models import loaded
 
-__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "table_data", "table_of"]
+__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "name_of", "table_data", "table_of"]
 
 SIMILAR = 8  # heads that are named as similar
 TextOf = Callable[[Sequence[int]], str]
@@ -70,12 +70,12 @@ def atlas_head(
     """
     shown = {"like": like, "sinks": sinks, "beside": beside, "others": list(others), "open": on_text is not None}
 
-    def opened(sent: Mapping[str, Any]) -> None:
+    def open_text(sent: Mapping[str, Any]) -> None:
         if on_text:
             on_text(str(sent["text"]), Head(str(sent["kind"]), int(sent["layer"]), int(sent["head"])))
 
     data = {"table": table, "heads": list(heads), **shown}
-    component("atlas_head", "ui/atlas_head", key=key, change=on_change, text=opened, data=data)
+    component("atlas_head", "ui/atlas_head", key=key, change=on_change, text=open_text, data=data)
 
 
 def table_data(atlas: Atlas) -> Data:
@@ -86,12 +86,7 @@ def table_data(atlas: Atlas) -> Data:
         "checkpoint": atlas.settings.checkpoint,
         "texts": atlas.settings.texts,
         "kinds": [
-            {
-                "kind": kind,
-                "layers": layers,
-                "heads": heads,
-            }
-            for kind, (layers, heads) in atlas.settings.kinds.items()
+            {"kind": kind, "layers": layers, "heads": heads} for kind, (layers, heads) in atlas.settings.kinds.items()
         ],
         "numbers": list(numbers),
         "classes": list(atlas.settings.classes),
@@ -148,6 +143,11 @@ def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
     """
     others = {} if beside is None else {beside.checkpoint.name: opened_alone(beside)}
     return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
+
+
+def name_of(head: Head) -> str:
+    """The name of a head in a link, with layer and head counted from 1."""
+    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
 
 
 def place_data(place: Place) -> Data:

@@ -1,9 +1,10 @@
 """The steps of a decode."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from model.config.kinds import KINDS
 from model.inference.run import Result, Token
+from model.interventions import Head
 from viz_app.components.mounting import Data, component, masked_out, packed
 from viz_app.content.translation import N_, t
 
@@ -20,6 +21,7 @@ def stepper(
     key: str,
     on_force: Callable[[int, int], None],
     on_step: Callable[[int], None],
+    on_cell: Callable[[Head, int, int], None] | None,
     step: int | None = None,
     guess: bool = False,
 ) -> None:
@@ -31,16 +33,28 @@ def stepper(
         key: Of the component.
         on_force: Called with a position and a target id when the visitor clicks another candidate.
         on_step: Called with the step at which the visitor stays.
+        on_cell: Called with a head, the step and the key of a cell that the visitor chose; None if cells lead nowhere.
         step: The step that is shown at first, counted from 0; else the first step that the model chose.
         guess: Words and candidates are hidden until the visitor asks for them.
     """
+    heads = translation.maps[kind].shape[1]
+
+    def choose(cell: Sequence[int]) -> None:  # the session keeps it, so it must not close over the translation
+        head, at, chosen_key = map(int, cell)
+        if on_cell:
+            on_cell(Head(kind, *divmod(head, heads)), at, chosen_key)
+
     component(
         "stepper",
         "ui/stepper",
         key=key,
         force=lambda chosen: on_force(int(chosen["position"]), int(chosen["id"])),
         step=lambda position: on_step(int(position)),
-        data=stepper_data(translation, kind=kind, step=step, guess=guess),
+        cell=choose,
+        data={
+            **stepper_data(translation, kind=kind, step=step, guess=guess),
+            "choosable": on_cell is not None,
+        },
     )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.config.section import ConfigError
 from model.interventions import Head
-from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
+from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, name_of, table_of
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
@@ -23,7 +23,6 @@ from viz_app.services.atlases import AtlasKey
 from viz_app.services.listing import listed_checkpoints
 from viz_app.services.models import config_of
 from viz_app.session.choices import clear_choice, set_choice, settle
-from viz_app.widgets.atlas_links import name_of
 from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.navigation import go_to
 
@@ -110,9 +109,9 @@ def chosen(name: str) -> str:
 
 
 def take(sent: Mapping[str, str]) -> None:
-    """Callback: take the choices that a component reports."""
+    """Callback: take the choices that a component reports; also another checkpoint, with its head."""
     for name, value in sent.items():
-        if name in CHOICES and isinstance(value, str):
+        if name in (*CHOICES, "checkpoint") and isinstance(value, str):
             if value:
                 set_choice(name, value[:LONGEST])
             else:

@@ -11,7 +11,7 @@ from viz_app.sections.sentiment import require_run_or_review
 from viz_app.services import models
 from viz_app.services.attention_view import chosen_map, view
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets.charts import draw_map
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import section
 
@@ -38,10 +38,16 @@ def heads_on_a_sentence(key: CheckpointKey, heads: Sequence[Head]) -> None:
                 head=head.head + 1,
             )
             section(name)
-            draw_map(
+            draw_head_map(
                 window.of(large[number].weights),
                 window.of_axes(views[number].axes),
                 window.of(large[number].allowed),
+                of=MapOf(
+                    checkpoint=key,
+                    head=head,
+                    result=result,
+                    starts=window.starts_in(*large[number].weights.shape),
+                ),
                 key=f"atlas_map_{number}",
                 alt=t("Attention weights of {name}", name=name),
             )

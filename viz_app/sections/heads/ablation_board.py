@@ -42,7 +42,6 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
-from viz_app.widgets.atlas_links import atlas_links
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import forced_words_note
@@ -277,8 +276,7 @@ def ablation_board(key: CheckpointKey) -> None:
     with measuring:
         effects, measure_wanted = effects_of(key, run)
     board(head_states(heads, intervention), effects)
-    painted = paint_weight(intervention, after, list(dict.fromkeys(head.kind for head in heads)))
-    atlas_links(key, painted)
+    paint_weight(key, intervention, after, list(dict.fromkeys(head.kind for head in heads)))
     with progress:  # last, so that the board is there while the search goes on
         decisive_group(key, run.text, wanted=search_wanted)
     if measure_wanted:

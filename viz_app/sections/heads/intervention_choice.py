@@ -17,8 +17,9 @@ from model.interventions import Head, Intervention, PaintedCell
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.services.attention_view import view
+from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle_number
-from viz_app.widgets.charts import draw_map
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.head_picker import choose_window, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 
@@ -110,8 +111,8 @@ def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[st
     return states
 
 
-def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]) -> Head:
-    """Ask for a head, a weight and a cell of the head's map, after these changes. Returns the head."""
+def paint_weight(key: CheckpointKey, intervention: Intervention, after: Result, kinds: Sequence[str]) -> None:
+    """Ask for a head, a weight and a cell of the head's map, after these changes."""
     section(
         t("Paint a weight"),
         t(
@@ -134,10 +135,11 @@ def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]
     shown = view(after, head.kind, merge=False, hide_special=False)
     weights = np.asarray(shown.maps[head.layer, head.head])
     window = choose_window(weights, shown.axes)
-    draw_map(
+    draw_head_map(
         window.of(weights),
         window.of_axes(shown.axes),
         window.of(shown.allowed[head.layer]),
+        of=MapOf(checkpoint=key, head=head, result=after, starts=window.starts),
         key="paint_map",
         least=380,
         action=t("choose to paint"),
@@ -149,7 +151,6 @@ def paint_weight(intervention: Intervention, after: Result, kinds: Sequence[str]
         ),
     )
     painted_cells(intervention, after)
-    return head
 
 
 def painted_cells(intervention: Intervention, after: Result) -> None:

@@ -21,7 +21,7 @@ from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
-from viz_app.widgets.atlas_links import atlas_links
+from viz_app.widgets.atlas_links import atlas_links, places_like
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.head_picker import choose_keys, heads_per_kind, pick_kind_and_head, picker_columns
@@ -39,7 +39,8 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     *head_columns, query_column = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(head_columns, heads_per_kind(models.config_of(key)))
     anatomy = analysis_of(anatomy_in, key, run, kind, layer)
-    query_tokens, key_tokens = models.result_of(key, run).tokens_of(kind)
+    result = models.result_of(key, run)
+    query_tokens, key_tokens = result.tokens_of(kind)
     query = choose(
         t("Query: {token}", token=t(KINDS[kind].query)),
         {row: f"{row + 1} · {token.label}" for row, token in enumerate(query_tokens)},
@@ -70,7 +71,10 @@ def one_head(key: CheckpointKey, run: Run) -> None:
     draw_head_output(chosen)
     draw_layer_output(chosen)
     compare_with_model(chosen.derivation, anatomy, what_if=not scale or temperature != 1.0)
-    atlas_links(key, Head(kind, layer, head))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        atlas_links(key, Head(kind, layer, head))
+        strongest = int(np.argmax(anatomy.weights[head, query]))
+        places_like(key, Head(kind, layer, head), result, query, strongest)
 
 
 def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:

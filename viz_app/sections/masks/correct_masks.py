@@ -14,26 +14,28 @@ from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.passes import Side
+from model.inference.run import Run
 from model.interventions import Head
 from viz_app.content.examples import batch_examples
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
 from viz_app.content.shared import MAX_SENTENCES
 from viz_app.content.translation import N_, t
-from viz_app.figures.heat_maps import head_map, mask_map, score_map
+from viz_app.figures.heat_maps import mask_map, score_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.atlases import shown_atlas
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.atlas_links import atlas_links
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
+from viz_app.widgets.head_picker import choose_window, heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import explain, section
 from viz_app.widgets.marked_text import lang_attribute
 from viz_app.widgets.run_form import note_greedy_search, separator_in
@@ -197,13 +199,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
     batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
     heads = analysis_of(layer_stages, sentence.key, batch, kind, layer, sentence.row)
     stages = {name: heads[name][head] for name in STAGES}  # each (T, S)
-    draw_stages(
-        stages,
-        sentence.axes[kind],
-        sentence.allowed[kind][layer],
-        t("layer {layer}, head {head}", layer=layer + 1, head=head + 1),
-    )
-    atlas_links(sentence.key, Head(kind, layer, head))
+    draw_stages(sentence, stages, Head(kind, layer, head))
     explain("masks")
 
 
@@ -284,17 +280,10 @@ def show_batch(sentence: PaddedSentence) -> None:
         column.html(batch_table(name, tokens, ids, real, lang=tag(language)))
 
 
-def draw_stages(
-    stages: Mapping[str, NDArray[np.float32]], axes: Axes, allowed: NDArray[np.bool_], head_name: str
-) -> None:
-    """Draw the scores of one head before and after the mask, and its weights.
-
-    Args:
-        stages: Stage, one of `STAGES` → (T, S).
-        axes: The labels of the map.
-        allowed: The mask, (T, S).
-        head_name: Such as "layer 1, head 2".
-    """
+def draw_stages(sentence: PaddedSentence, stages: Mapping[str, NDArray[np.float32]], head: Head) -> None:
+    """Draw the scores of a head before and after the mask, and its weights; stage, one of `STAGES` → (T, S)."""
+    axes, allowed = sentence.axes[head.kind], sentence.allowed[head.kind][head.layer]
+    head_name = t("layer {layer}, head {head}", layer=head.layer + 1, head=head.head + 1)
     bound, weights = float(np.abs(stages["scores"]).max()) or 1.0, stages["weights"]
     pictures = {
         "scores": (t("Scores before the mask"), score_map(stages["scores"], axes, bound=bound, height=HEIGHT)),
@@ -302,13 +291,23 @@ def draw_stages(
             t("Scores after the mask"),
             score_map(stages["masked_scores"], axes, bound=bound, height=HEIGHT),
         ),
-        "weights": (t("Weights after the softmax"), head_map(weights, axes, allowed, height=HEIGHT)),
     }
-    columns = [*st.columns(2), st.columns(2)[0]]  # a third of a projector is too narrow for a batch and its colour bar
-    for column, (name, (title, picture)) in zip(columns, pictures.items(), strict=True):
+    for column, (name, (title, picture)) in zip(st.columns(2), pictures.items(), strict=True):
         with column:
             st.caption(title)
             draw(picture, key=f"stage_{name}", alt=t("{title}: {head}", title=title, head=head_name))
+    title = t("Weights after the softmax")
+    with st.columns(2)[0]:  # a third of a projector is too narrow for a batch and its colour bar
+        st.caption(title)
+        window = choose_window(weights, axes)
+        draw_head_map(
+            window.of(weights),
+            window.of_axes(axes),
+            window.of(allowed),
+            of=map_of(sentence, head, window.starts),
+            key="stage_weights",
+            alt=t("{title}: {head}", title=title, head=head_name),
+        )
     on_masked_keys = float(np.where(allowed, 0.0, weights).max())
     worst_sum = float(np.abs(weights.sum(axis=-1) - 1).max())
     st.caption(
@@ -318,6 +317,19 @@ def draw_stages(
             difference=f"{worst_sum:.2g}",
         )
     )
+
+
+def map_of(sentence: PaddedSentence, head: Head, first: tuple[int, int]) -> MapOf | None:
+    """Whose weights a section of the map of a sentence has: those of the sentence alone, with padding around them.
+
+    None without an atlas, because the sentence alone is another run.
+    """
+    if shown_atlas(sentence.key) is None:
+        return None
+    result = models.result_of(sentence.key, Run(text=sentence.sentences[sentence.row]))
+    left = sentence.batch.read_real.shape[1] - int(sentence.batch.read_real[sentence.row].sum())
+    before = left if sentence.side == "left" else 0  # only a language model has padding on the left, on both axes
+    return MapOf(checkpoint=sentence.key, head=head, result=result, starts=(first[0] - before, first[1] - before))
 
 
 def batch_table(

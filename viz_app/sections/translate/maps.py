@@ -24,7 +24,6 @@ from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.written_text import token_rows
 from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
-from viz_app.services.atlases import shown_atlas
 from viz_app.services.attention_view import (
     AttentionView,
     ChosenMap,
@@ -36,8 +35,8 @@ from viz_app.services.attention_view import (
 )
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets.atlas_links import atlas_links, cell_chooser
-from viz_app.widgets.charts import draw_heads, draw_map
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
+from viz_app.widgets.charts import draw_heads
 from viz_app.widgets.head_picker import (
     Aggregate,
     MapWindow,
@@ -98,11 +97,12 @@ class MapChoice:
     first: tuple[int, int] = (0, 0)  # the first query and the first key of a section
 
     @property
-    def linked(self) -> Head | None:
-        """The head whose cells lead to the atlas; None where a cell is no weight of one head, or without an atlas."""
-        if isinstance(self.head, str) or not self.as_written or shown_atlas(self.key) is None:
+    def of(self) -> MapOf | None:
+        """Whose weights the large map has; None where a cell is no weight of one head."""
+        if isinstance(self.head, str) or not self.as_written:
             return None
-        return Head(self.kind, self.layer, self.head)
+        head = Head(self.kind, self.layer, self.head)
+        return MapOf(checkpoint=self.key, head=head, result=self.translation, starts=self.first)
 
     @property
     def name(self) -> str:
@@ -206,20 +206,18 @@ def one_head(choice: MapChoice) -> None:
     kind = t(KINDS[choice.kind].full_name)
     title = t("{kind}, layer {layer}, {map}", kind=kind, layer=choice.layer + 1, map=chosen.name)
     alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
-    draw_map(
+    draw_head_map(
         chosen.weights,
         axes,
         chosen.allowed,
+        of=choice.of,
         key="head_map",
         alt=alt,
         unit=chosen.unit,
         largest=chosen.largest,
         logarithmic=choice.settings.logarithmic,
         title=title,
-        on_cell=cell_chooser(choice.linked, choice.translation, choice.first) if choice.linked else None,
     )
-    if choice.linked:
-        atlas_links(choice.key, choice.linked, choice.translation)
 
 
 def lines(choice: MapChoice) -> None:
