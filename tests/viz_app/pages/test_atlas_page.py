@@ -81,6 +81,15 @@ def test_two_heads_stand_beside_each_other_also_on_a_sentence(open_app: OpenApp,
         np.testing.assert_allclose(np.nan_to_num(shown), whole[layer, head], atol=1e-5)
 
 
+def test_a_head_of_the_atlas_leads_to_what_it_reads_and_writes(open_app: OpenApp, atlas: Path) -> None:
+    app = press(
+        open_app("atlas", checkpoint=NAME, atlas_head="decoder.2.3"),
+        "What it reads and writes: decoder self, masked, layer 2, head 3",
+    )
+    chosen = {name: app.session_state[name] for name in ("kind", "layer", "head", "heads_tab")}
+    assert chosen == {"kind": "decoder", "layer": "2", "head": "3", "heads_tab": "circuits"}
+
+
 def test_a_wrong_head_and_a_damaged_atlas_get_a_sentence(open_app: OpenApp, atlas: Path) -> None:
     app = open_app("atlas", checkpoint=NAME, atlas_head="cross.9.1")
     assert any("This model has no head" in caption.value for caption in app.caption)

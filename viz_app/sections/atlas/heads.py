@@ -17,6 +17,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
 from viz_app.content.translation import t, worded
+from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import GATE
 from viz_app.services import atlases
 from viz_app.services.atlases import AtlasKey
@@ -80,6 +81,20 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
         on_change=take,
         on_text=partial(open_sentence, task_of(config_of(atlas.checkpoint))),
     )
+    with st.container(horizontal=True, gap="small"):
+        for head in heads:
+            label = t("What it reads and writes: {head}", head=head_name(head))
+            key = f"reads_and_writes_{name_of(head)}"
+            show = partial(open_circuits, head)
+            st.button(label, icon=":material/swap_horiz:", type="tertiary", key=key, on_click=show)
+
+
+def open_circuits(head: Head) -> None:
+    """Callback: show what a head reads and writes, from its weights."""
+    set_choice("kind", head.kind)
+    open_head(head.layer, head.head)
+    set_choice("heads_tab", "circuits")
+    go_to("heads")
 
 
 def usable(other: AtlasKey) -> AtlasKey | None:
@@ -122,7 +137,7 @@ def atlas_downloads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
     name = f"headlight-atlas-{atlas.checkpoint.name}"
     tables = {name: (t("All heads"), partial(atlases.numbers_of, atlas))} | {
-        f"{name}-{name_of(head)}": (t("Rows of {head}", head=name_of(head)), partial(atlases.places_of, atlas, head))
+        f"{name}-{name_of(head)}": (t("Rows of {head}", head=head_name(head)), partial(atlases.places_of, atlas, head))
         for head in heads
     }
     with st.popover(t("Download"), icon=":material/download:"):
