@@ -118,9 +118,12 @@ def test_a_page_for_translators_links_to_sentiment_for_a_classifier(open_app: Op
         ("learning", {}),
         ("training", {}),
         ("sentiment", {}),
+        ("circuits", {"circuit_edges": 20}),
     ],
 )
-def test_a_session_keeps_nothing_that_a_page_computed(open_app: OpenApp, page: str, choices: dict[str, str]) -> None:
+def test_a_session_keeps_nothing_that_a_page_computed(
+    open_app: OpenApp, page: str, choices: dict[str, str | int]
+) -> None:
     # Streamlit keeps 128 sessions after their visitors have left, each with the callbacks of its last page. One that
     # is a function of the page, or closes over a result, would keep all the maps of a long text alive with it.
     app = open_app(page, checkpoint=NAME, **choices)

@@ -27,7 +27,7 @@ from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.attention_view import chosen_map, view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
-from viz_app.widgets.charts import draw_map
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import section
@@ -187,14 +187,16 @@ def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:
 
 
 def draw_head(key: CheckpointKey, text: Text, head: Head) -> None:
-    maps = view(models.result_of(key, Run(text=text)), head.kind, merge=False, hide_special=False)
+    result = models.result_of(key, Run(text=text))
+    maps = view(result, head.kind, merge=False, hide_special=False)
     found = chosen_map(maps, None, head.layer, head.head, weighted=False)
     window, name = choose_window(found.weights, maps.axes), head_name(head)
     st.caption(plain(name))
-    draw_map(
+    draw_head_map(
         window.of(found.weights),
         window.of_axes(maps.axes),
         window.of(found.allowed),
+        of=MapOf(checkpoint=key, head=head, result=result, starts=window.starts),
         key=f"circuit_map_{head.kind}_{head.layer}_{head.head}",
         alt=t("Attention weights of {name}", name=name),
     )
