@@ -117,8 +117,9 @@ export const atlasHeads = component((root) => {
       legend(),
       el("div", { class: "bar" }, [
         el("output", { class: "says", "aria-live": "off" }, says()),
-        ...(data.head ? [el("button", { type: "button", class: "plainly", onclick: showSentences },
-          say("Its sentences are below"))] : []),
+        ...(table.heads.some(({ name }) => name === data.head)
+          ? [el("button", { type: "button", class: "plainly", onclick: showSentences }, say("Its sentences are below"))]
+          : []),
       ]),
       ...ruleField(chosen.length),
       tableOf(chosen),
@@ -269,7 +270,7 @@ export const atlasHeads = component((root) => {
   }
 
   function namesInRules() {
-    const about = (name, text) => [el("dt", {}, el("code", {}, name)), el("dd", {}, text)];
+    const about = (name, text) => [el("dt", {}, [el("code", {}, name)]), el("dd", {}, text)];
     return el("details", { open: areNamesOpen, ontoggle: ({ target }) => { areNamesOpen = target.open; } }, [
       el("summary", {}, say("Names in rules")),
       el("dl", { class: "names-in-rules" }, [

@@ -44,7 +44,7 @@ def evaluate(
         pairs: Of one model and graph.
         scores: One for each edge, (E,).
         seed: Of the random circuits.
-        report: Called before each pair under each ablation. An exception ends the work.
+        report: Called before each batch of runs, with the pairs that are done. An exception ends the work.
 
     Returns:
         Under the donor's parts, and under the mean of the given texts.
@@ -60,8 +60,9 @@ def evaluate(
         others = mean_parts(pairs) if ablation == "mean" else ()
         rows = []
         for number, pair in enumerate(pairs):
-            report(step * len(pairs) + number, 2 * len(pairs))
-            rows.append(patched_differences(pair, kept, others=others))
+            at = step * len(pairs) + number
+            tell: Report = lambda *_, at=at: report(at, 2 * len(pairs))  # noqa: E731
+            rows.append(patched_differences(pair, kept, others=others, report=tell))
         nothing, whole, *measured = np.mean(rows, axis=0)
         shares = ((np.array(measured) - nothing) / (whole - nothing)).tolist()
         curve, width = np.array([0.0, *shares[:count], 1.0]), np.array([0, *sizes, edges]) / edges

@@ -1,7 +1,7 @@
 """Find the circuit of a task: EAP-IG names candidates, and real patching of their edges confirms them.
 
 Differences of logits are divided by the whole difference between the donor's run and the own run. So 1 is all of what
-the model does for the task, and 0 is nothing. Numbers of several pairs are means over the pairs.
+the model does for the task, and 0 is nothing. For several pairs, means of differences are divided by the mean.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ __all__ = [
 
 SIZES = (10, 20, 30, 50, 100)  # edges
 CONFIRMED = 50  # edges that are really patched
-MOST_PAIRS, MOST_TOKENS = 16, 25  # all pairs stay in memory: 25 tokens of everyday-en-de take 60 MB
+MOST_PAIRS, MOST_TOKENS = 16, 25  # all pairs stay in memory
 TextPairs = Sequence[tuple[Text, Text]]
 
 
@@ -139,7 +139,7 @@ def find_circuit(
         rows.append(moves / whole)
     moved = np.mean(rows, axis=0)
     effects, *nested = np.split(moved, len(confirmed) + np.cumsum([0, *(size + 1 for size in sizes[:-1])]))
-    faithfulness = evaluate(wired, scores, seed=seed, report=lambda *_: step())
+    faithfulness = evaluate(wired, scores, seed=seed, report=lambda at, _: report(done + at, steps))
     return Circuit(
         tasks=tuple(map(task_of, pairs, wired)),
         all_edges=len(edges),
@@ -227,7 +227,9 @@ def task_of(pair: tuple[Text, Text], wired: Wired) -> Task:
 
 def without_each(removed: NDArray[np.int64], edges: int) -> NDArray[np.bool_]:
     """For each of N edges, all edges but this one, (N, E)."""
-    return ~np.eye(edges, dtype=bool)[removed]
+    kept = np.ones((len(removed), edges), bool)
+    kept[np.arange(len(removed)), removed] = False
+    return kept
 
 
 def smaller(circuit: NDArray[np.int64], edges: int) -> NDArray[np.bool_]:

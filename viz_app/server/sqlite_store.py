@@ -49,8 +49,7 @@ class SqliteRecords(Records):
 
     def write(self) -> None:
         """Write everything, and remove what has expired or is too much."""
-        for kind in {kind for kind, _ in self.written}:
-            self._run("DELETE FROM record WHERE kind = ? AND expires <= ?", (kind.name, self.now))
+        self._run("DELETE FROM record WHERE expires <= ?", (self.now,))
         for (kind, key), fields in self.written.items():
             if fields is None:
                 self._run("DELETE FROM record WHERE kind = ? AND key = ?", (kind.name, key))

@@ -24,8 +24,8 @@ def grade_line(name: str) -> None:
         st.caption(sentences([counted, t(texts.text)]), width="stretch")
         with st.popover(t("Known answers"), icon=":material/verified:", type="tertiary"):
             about = t(
-                "The weights of these small models were written by hand, so it is known what each head does. The "
-                "analysis finds a model if its grade is at least {least}. At 0.5 it is no better than chance. "
+                "These small models were made on purpose, so it is known what each head does. The "
+                "analysis finds a model if its grade is at least {least}. "
                 "`docs/truth.md` has the grades of all analyses.",
                 least=f"{grade.least:.2f}",
             )

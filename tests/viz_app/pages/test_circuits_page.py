@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.viz_app.conftest import array, charts, component_data, components, ht
 from viz_app.sections.circuits.graph import made
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import list_one
+from viz_app.widgets.head_picker import WINDOW
 
 OpenApp = Callable[..., AppTest]
 NAME = "tiny-gpt-en"
@@ -34,8 +36,9 @@ def test_a_button_finds_the_circuit(open_app: OpenApp, found: Circuit) -> None:
     assert any(caption.value.startswith("This takes about") for caption in app.caption)
     next(button for button in app.button if button.label == "Find the circuit").click().run()
     drawn = component_data(app, "circuit")
-    assert [one["code"] for one in reversed(drawn["edges"])] == [one.edge.code for one in found.edges[:20]]
-    assert drawn["edges"][-1]["size"] == pytest.approx(found.edges[0].effect, abs=1e-4)
+    shown = {one["code"]: one["size"] for one in drawn["edges"]}
+    assert shown == pytest.approx({one.edge.code: one.effect for one in found.edges[:20]}, abs=1e-4)
+    assert list(map(abs, shown.values())) == sorted(map(abs, shown.values())), "thick edges are above thin ones"
     assert drawn["chosen"] == found.edges[0].edge.code
     for chart, expected in zip(charts(app), found.faithfulness, strict=True):
         lines = [array(line["y"]) for line in chart["data"]]
@@ -47,7 +50,7 @@ def test_a_link_shows_the_number_of_edges_and_the_chosen_edge(open_app: OpenApp,
     app = open_app("circuits", **TEXTS, circuit_edges="100", circuit_edge=chosen.edge.code)
     drawn = component_data(app, "circuit")
     assert (len(drawn["edges"]), drawn["chosen"]) == (100, chosen.edge.code)
-    assert [one["patched"] for one in reversed(drawn["edges"])] == [True] * 50 + [False] * 50
+    assert {one["code"] for one in drawn["edges"] if one["patched"]} == {one.edge.code for one in found.edges[:50]}
     effects = effects_by_position(open_checkpoint(BUNDLED / NAME), *PAIR, chosen.edge.code)
     assert "This edge was not patched." in html(app)
     assert f"its effect is largest at token {np.abs(effects).argmax() + 1} " in html(app)
@@ -56,6 +59,16 @@ def test_a_link_shows_the_number_of_edges_and_the_chosen_edge(open_app: OpenApp,
     assert (in_url(app, "circuit_edges"), in_url(app, "circuit_edge")) == ("100", chosen.edge.code)
     app = open_app("circuits", **TEXTS, circuit_edges="7", circuit_edge="x")
     assert component_data(app, "circuit")["chosen"] == found.edges[0].edge.code
+
+
+def test_two_heads_of_a_long_text_share_one_section(open_app: OpenApp) -> None:
+    text, donor = (f"Once upon a time there was a boy named {name}. One day" for name in ("Tom", "Mei"))
+    texts = {"checkpoint": NAME, "text": text, "giver": donor, "circuit_edges": "100"}
+    edges = component_data(open_app("circuits", **texts), "circuit")["edges"]
+    between = next(one["code"] for one in edges if re.fullmatch(r"decoder\.\d\.\d>decoder\.\d\.\d\.\w+", one["code"]))
+    app = open_app("circuits", **texts, circuit_edge=between)
+    assert [one.shape for one in maps(app)] == [(WINDOW, WINDOW)] * 2
+    assert not any(message.value for message in app.error)
 
 
 def test_the_files_have_the_numbers_of_the_result(found: Circuit) -> None:

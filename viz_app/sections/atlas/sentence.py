@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.config.kinds import KINDS
+from model.inference.run import Result
 from model.interventions import Head
 from viz_app.content.translation import t
 from viz_app.sections.sentiment import require_run_or_review
@@ -15,21 +16,25 @@ from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import section
 
-__all__ = ["heads_on_a_sentence"]
+__all__ = ["draw_heads_side_by_side", "heads_on_a_sentence"]
 
 
 def heads_on_a_sentence(key: CheckpointKey, heads: Sequence[Head]) -> None:
     """Ask for a sentence, and draw the maps of some heads beside each other."""
     section(t("Both heads on one sentence"), t("Type a sentence. Each map is what the model computes for it."))
     run = require_run_or_review(key)
-    result = models.result_of(key, run)
+    draw_heads_side_by_side(key, models.result_of(key, run), heads, picture="atlas_map")
+
+
+def draw_heads_side_by_side(key: CheckpointKey, result: Result, heads: Sequence[Head], *, picture: str) -> None:
+    """Draw the maps of one or more heads, with the same section of large maps; `picture` begins their keys."""
     views = [view(result, head.kind, merge=False, hide_special=False) for head in heads]
     large = [
         chosen_map(maps, None, head.layer, head.head, weighted=False) for maps, head in zip(views, heads, strict=True)
     ]
     widest = max(range(len(heads)), key=lambda i: large[i].weights.size)
     window = choose_window(large[widest].weights, views[widest].axes)
-    for number, (column, head) in enumerate(zip(st.columns(len(heads)), heads, strict=True)):
+    for number, (column, head) in enumerate(zip(st.columns(max(2, len(heads))), heads, strict=False)):
         with column:
             name = t(
                 "{kind}, layer {layer}, head {head}",
@@ -48,6 +53,6 @@ def heads_on_a_sentence(key: CheckpointKey, heads: Sequence[Head]) -> None:
                     result=result,
                     starts=window.starts_in(*large[number].weights.shape),
                 ),
-                key=f"atlas_map_{number}",
+                key=f"{picture}_{number}",
                 alt=t("Attention weights of {name}", name=name),
             )

@@ -11,25 +11,20 @@ import streamlit as st
 from model.circuits.finding import Circuit, FoundEdge, Part, effects_by_position
 from model.circuits.graph import Node
 from model.inference.run import Run
-from model.interventions import Head
-from model.text.pair import Text
 from viz_app.components.elements.circuit import DrawnEdge, circuit_graph
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.circuit import Node as DrawnNode
+from viz_app.sections.atlas.sentence import draw_heads_side_by_side
 from viz_app.sections.circuits.texts import TextPairs
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import GATE
 from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
-from viz_app.services.attention_view import chosen_map, view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
-from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.grade import grade_line
-from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import section
 
 __all__ = ["draw_graph"]
@@ -60,16 +55,17 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
     settle("circuit_edge", codes[0], codes)
     chosen = edges[codes.index(st.session_state["circuit_edge"])]
     patched = sum(one.effect is not None for one in edges)
+    by_size = sorted(edges, key=lambda one: abs(size_of(one)))
     nodes = sorted({node for one in edges for node in (one.edge.sender, one.edge.receiver)}, key=place_of)
     circuit_graph(
         list(map(drawn_node, nodes)),
-        [drawn_edge(one, nodes) for one in reversed(edges)],
+        [drawn_edge(one, nodes) for one in by_size],
         chosen=chosen.edge.code,
         alt=sentences(
             [
                 t("The circuit as a graph from the inputs (below) to the logits (above)."),
                 t("The strongest edges:"),
-                *map(note_of, edges[:3]),
+                *map(note_of, by_size[:-4:-1]),
             ]
         ),
         key="circuit_graph",
@@ -87,17 +83,17 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
     draw_table(analysis, edges, part)
 
 
-def place_of(node: Node) -> tuple[int, int, int]:
-    """The layer, the block in it and the head; the logits are above all layers."""
+def place_of(node: Node) -> tuple[int, int, int, str]:
+    """The layer, the block in it, the head and the stack; the logits are above all layers."""
     above = 1_000 if node.part == "logits" else node.layer
-    return above, BLOCKS.index(node.part) if node.part in BLOCKS else 0, node.head
+    return above, BLOCKS.index(node.part) if node.part in BLOCKS else 0, node.head, node.stack
 
 
 def drawn_node(node: Node) -> DrawnNode:
     head, row = node.as_head, place_of(node)[:2]
     if head:
-        titles = {"cross": t("{n} · cross", n=node.layer + 1)}
-        title = titles.get(node.part, t("{n} · self", n=node.layer + 1))
+        n = node.layer + 1
+        title = t("{n} · cross", n=n) if node.part == "cross" else t("{n} · self", n=n)
         return DrawnNode(
             name=name_of(node), label=str(head.head + 1), title=title, stack=node.stack, row=row, number=head.head
         )
@@ -181,25 +177,8 @@ def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:
     )
     section(edge_name(one), sentences([score, real, largest]))
     heads = [head for head in (one.edge.sender.as_head, one.edge.receiver.as_head) if head]
-    for place, head in zip(st.columns(max(2, len(heads))), heads, strict=False):
-        with place:
-            draw_head(key, text, head)
-
-
-def draw_head(key: CheckpointKey, text: Text, head: Head) -> None:
-    result = models.result_of(key, Run(text=text))
-    maps = view(result, head.kind, merge=False, hide_special=False)
-    found = chosen_map(maps, None, head.layer, head.head, weighted=False)
-    window, name = choose_window(found.weights, maps.axes), head_name(head)
-    st.caption(plain(name))
-    draw_head_map(
-        window.of(found.weights),
-        window.of_axes(maps.axes),
-        window.of(found.allowed),
-        of=MapOf(checkpoint=key, head=head, result=result, starts=window.starts),
-        key=f"circuit_map_{head.kind}_{head.layer}_{head.head}",
-        alt=t("Attention weights of {name}", name=name),
-    )
+    if heads:
+        draw_heads_side_by_side(key, result, heads, picture="circuit_map")
 
 
 def draw_table(analysis: Analysis[Circuit], edges: Sequence[FoundEdge], part: Part) -> None:

@@ -12,6 +12,7 @@ from viz_app.content.translation import N_, t, worded
 from viz_app.figures.lines import curves
 from viz_app.sections.circuits.graph import draw_graph
 from viz_app.sections.circuits.texts import TextPairs
+from viz_app.server.server_state import JOBS
 from viz_app.services import models
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
@@ -29,6 +30,7 @@ ABLATIONS = {
 }
 RUNS = CONFIRMED + sum(SIZES) + len(SIZES) + 60  # of each pair
 NUMBERS_PER_SECOND = 5e8  # runs × edges × tokens × dimensions, on one core
+SHORT = 20.0  # seconds: longer work waits for a click
 
 
 def find_and_draw(key: CheckpointKey, pairs: TextPairs) -> None:
@@ -36,8 +38,19 @@ def find_and_draw(key: CheckpointKey, pairs: TextPairs) -> None:
     analysis = Analysis.of(find_circuit, key, pairs)
     # A link with an edge, or with a number of edges, shows a circuit that somebody has found.
     wanted = any(choices().chosen.get(name) for name in ("circuit_edges", "circuit_edge"))
-    if not wanted and analysis.known() is None:
-        st.caption(t("This takes {time}.", time=duration_text(seconds_of(key, pairs))))
+    if analysis.known() is None:
+        seconds, limit = seconds_of(key, pairs), JOBS.lanes["circuits"].seconds
+        if seconds > limit:
+            end_page(
+                t(
+                    "This takes {time}. The limit is {limit}. Choose fewer pairs, shorter texts or a smaller model.",
+                    time=duration_text(seconds),
+                    limit=duration_text(limit),
+                )
+            )
+        wanted = wanted and seconds < SHORT
+        if not wanted:
+            st.caption(t("This takes {time}.", time=duration_text(seconds)))
     try:
         circuit = measured(
             analysis, lane="circuits", step=N_("Step {done} of {total}."), ask="" if wanted else t("Find the circuit")
@@ -62,7 +75,7 @@ def seconds_of(key: CheckpointKey, pairs: TextPairs) -> float:
 
 def draw_faithfulness(circuit: Circuit) -> None:
     section(
-        t("Is the circuit the whole story?"),
+        t("How much of the task does the circuit do?"),
         t("1: these edges do all of the task. 0: they do nothing. Without the circuit, little should be left."),
     )
     for place, found in zip(st.columns(2), circuit.faithfulness, strict=True):
