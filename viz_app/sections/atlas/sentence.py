@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from model.config.kinds import KINDS
 from model.inference.run import Result
 from model.interventions import Head
 from viz_app.content.translation import t
+from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.services import models
 from viz_app.services.attention_view import chosen_map, view
@@ -36,12 +36,7 @@ def draw_heads_side_by_side(key: CheckpointKey, result: Result, heads: Sequence[
     window = choose_window(large[widest].weights, views[widest].axes)
     for number, (column, head) in enumerate(zip(st.columns(max(2, len(heads))), heads, strict=False)):
         with column:
-            name = t(
-                "{kind}, layer {layer}, head {head}",
-                kind=t(KINDS[head.kind].title),
-                layer=head.layer + 1,
-                head=head.head + 1,
-            )
+            name = head_name(head)
             section(name)
             draw_head_map(
                 window.of(large[number].weights),
