@@ -114,7 +114,7 @@ class ShownTranslation(Result):
         """The page as a widget: `widget.chosen` is the head that is chosen on it.
 
         Raises:
-            ImportError: the package `anywidget` is missing. Install headlight[notebook].
+            ImportError: the package `anywidget` is missing. Install headlight-attention[notebook].
             TooLongError: the text has too many tokens.
         """
         from headlight.widget import TranslationWidget
