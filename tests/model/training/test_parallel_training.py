@@ -5,14 +5,18 @@ import multiprocessing
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 
 from benchmarks.server import free_port
@@ -37,6 +41,7 @@ def run(
     processes: int,
     accumulate: int,
     steps: int,
+    epochs: int = 2,
     dropout: float = 0.0,
     batch_tokens: int = 300,
     data: Path = TOY_DATA,
@@ -47,18 +52,26 @@ def run(
 
     With `launcher` they start as a person starts them. Then each imports the program, which takes most of the time.
     """
-    folder.mkdir(exist_ok=True)
-    recipe = folder / "toy.toml"
-    settings = {"batch_tokens": batch_tokens, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
-    recipe.write_text(toy_toml(**settings, accumulate=accumulate, max_steps=steps))
-    arguments = ["train", str(recipe), "--device", "cpu", "--data-dir", str(data), "--out", str(folder / "out")]
-    arguments += ["--set", f"dropout={dropout}", *options]
+    settings = {"epochs": epochs, "accumulate": accumulate, "dropout": dropout, "batch_tokens": batch_tokens}
+    arguments = [*command(folder, steps=steps, data=data, **settings), *options]
     if processes == 1:
         assert main(arguments) == 0
         return folder / "out"
     said = launched(arguments, processes) if launcher else copied(arguments, processes, folder / "said")
     assert said.count("Finished at step") == 1  # only the first process speaks
     return folder / "out"
+
+
+def command(
+    folder: Path, *, steps: int, epochs: int, accumulate: int, dropout: float, batch_tokens: int, data: Path
+) -> list[str]:
+    """The arguments of a run into `folder / "out"`, and the recipe that they name."""
+    folder.mkdir(exist_ok=True)
+    recipe = folder / "toy.toml"
+    settings = {"batch_tokens": batch_tokens, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": epochs}
+    recipe.write_text(toy_toml(**settings, accumulate=accumulate, max_steps=steps))
+    place = ["--device", "cpu", "--data-dir", str(data), "--out", str(folder / "out")]
+    return ["train", str(recipe), *place, "--set", f"dropout={dropout}"]
 
 
 def launched(arguments: list[str], processes: int) -> str:
@@ -78,7 +91,16 @@ def launched(arguments: list[str], processes: int) -> str:
 
 
 def copied(arguments: list[str], processes: int, said: Path) -> str:
-    """Run the command in copies of a process that has imported it, with what a launcher would say to each."""
+    """Run the command in copies of a process that has imported it; return what they say."""
+    team = started(arguments, processes, said)
+    for one in team:
+        one.join(PATIENCE)
+    assert [one.exitcode for one in team] == [0] * processes, said.read_text()[-3000:]
+    return said.read_text()
+
+
+def started(arguments: list[str], processes: int, said: Path) -> list[ForkServerProcess]:
+    """Start the command in copies of a process that has imported it, with what a launcher would say to each."""
     said.write_text("")
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
     count = str(processes)
@@ -90,10 +112,7 @@ def copied(arguments: list[str], processes: int, said: Path) -> str:
     ]
     for one in team:
         one.start()
-    for one in team:
-        one.join(PATIENCE)
-    assert [one.exitcode for one in team] == [0] * processes, said.read_text()[-3000:]
-    return said.read_text()
+    return team
 
 
 def member(arguments: list[str], place: dict[str, str], rank: int, said: Path) -> None:
@@ -152,14 +171,31 @@ def test_each_process_has_its_own_dropout(tmp_path: Path, alike: Path) -> None:
     assert any(not torch.allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-7) for name in ours)
 
 
-def test_a_run_continues_with_any_number_of_processes(tmp_path: Path) -> None:
-    """Six batches a step with dropout, stopped twice at random: one process and then three compute what two compute."""
-    first, second = sorted(random.Random(0).sample(range(1, 6), 2))
-    settings = {"accumulate": 3, "dropout": 0.3, "batch_tokens": 60}
-    straight = run(tmp_path / "straight", processes=2, steps=6, **settings)
-    run(tmp_path / "changed", processes=2, steps=first, **settings)
-    run(tmp_path / "changed", processes=3, steps=second, options=["--resume"], **settings)
-    changed = run(tmp_path / "changed", processes=1, steps=6, options=["--resume"], **settings)
+def kill_one(arguments: list[str], processes: int, folder: Path) -> int:
+    """Start a run, and kill one of its processes at random after the first epoch. Return the step that was saved."""
+    team = started(arguments, processes, folder / "said")
+    deadline = time.monotonic() + PATIENCE
+    while not (folder / "out" / "history.csv").exists():
+        assert time.monotonic() < deadline, (folder / "said").read_text()[-3000:]
+        time.sleep(0.01)
+    time.sleep(random.random() / 10)
+    victim = random.choice(team)
+    victim.kill()
+    for one in team:
+        one.join(PATIENCE)
+    assert victim.exitcode == -signal.SIGKILL
+    assert all(one.exitcode for one in team), "a process still waits for the dead one"
+    with safe_open(folder / "out" / "training" / "state.safetensors", framework="pt") as file:
+        return int(json.loads(file.metadata()["progress"])["step"])
+
+
+def test_a_killed_run_continues_with_any_number_of_processes(tmp_path: Path) -> None:
+    """Six batches a step with dropout. One of two processes is killed; three and then one compute what two compute."""
+    settings = {"epochs": 1000, "accumulate": 3, "dropout": 0.3, "batch_tokens": 60, "data": TOY_DATA}
+    saved = kill_one(command(tmp_path / "changed", steps=10_000, **settings), 2, tmp_path / "changed")
+    run(tmp_path / "changed", processes=3, steps=saved + 2, options=["--resume"], **settings)
+    changed = run(tmp_path / "changed", processes=1, steps=saved + 4, options=["--resume"], **settings)
+    straight = run(tmp_path / "straight", processes=2, steps=saved + 4, **settings)
     ours, theirs = state(straight, "model."), state(changed, "model.")
     assert ours
     # A bias of the keys adds the same to all scores of a row: its gradient is a rounding error, which Adam enlarges.
@@ -167,7 +203,7 @@ def test_a_run_continues_with_any_number_of_processes(tmp_path: Path) -> None:
     for name, tensor in learned.items():  # another mask or batch in one step moves them by a hundredth
         assert (theirs[name] - tensor).norm() <= 1e-3 * tensor.norm() + 1e-5, name
     rows = [(folder / "history.csv").read_text().splitlines()[-1].split(",") for folder in (straight, changed)]
-    assert float(rows[0][2]) == pytest.approx(float(rows[1][2]), abs=2e-5)  # the loss of all six steps
+    assert float(rows[0][2]) == pytest.approx(float(rows[1][2]), abs=2e-5)  # the loss of this epoch
     assert rows[0][5] == rows[1][5]  # BLEU, which the processes measure together
 
 
