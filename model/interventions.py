@@ -37,6 +37,11 @@ class Head:
     layer: int
     head: int
 
+    @property
+    def code(self) -> str:
+        """Its name in a file or a link, such as `cross.2.5`. Numbers count from 1."""
+        return f"{self.kind}.{self.layer + 1}.{self.head + 1}"
+
 
 @dataclass(frozen=True)
 class PaintedCell:
@@ -122,8 +127,7 @@ class Intervention:
             for (kind, layer), numbers in by_layer(heads).items()
         ]
         parts += [
-            f"paint.{cell.head.kind}.{cell.head.layer + 1}.{cell.head.head + 1}.{cell.query + 1}.{cell.key + 1}."
-            f"{decimal(cell.weight)}"
+            f"paint.{cell.head.code}.{cell.query + 1}.{cell.key + 1}.{decimal(cell.weight)}"
             for cell in sorted(self.painted, key=lambda cell: (cell.head, cell.query, cell.key))
         ]
         return "~".join(parts if self.positions else [*parts, "nopositions"])

@@ -44,8 +44,8 @@ class Node:
     @property
     def code(self) -> str:
         """Its name in a file or a link, such as `cross.2.5` or `encoder.feed_forward.1`. Numbers count from 1."""
-        if self.head >= 0:
-            return f"{self.part}.{self.layer + 1}.{self.head + 1}"
+        if head := self.as_head:
+            return head.code
         if self.part == "feed_forward":
             return f"{self.stack}.feed_forward.{self.layer + 1}"
         return f"{self.stack}.{self.part}"

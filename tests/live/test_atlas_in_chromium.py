@@ -279,6 +279,6 @@ def test_heads_that_are_opened_one_after_the_other_do_not_fill_the_memory(open_a
         browser.send("HeapProfiler.collectGarbage")
         return int(browser.send("Runtime.getHeapUsage")["usedSize"])
 
-    names = [f"{head.kind}.{head.layer + 1}.{head.head + 1}" for head in atlas.heads]
+    names = [head.code for head in atlas.heads]
     before, after = used_after(names[:20]), used_after(names[20:60])
     assert after - before < 4e5

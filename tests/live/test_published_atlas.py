@@ -28,10 +28,7 @@ def expected(measured: Path) -> dict[str, Any]:
     """The parts of the atlas, as the app has them."""
     checkpoint = open_checkpoint(measured)
     atlas, text_of = open_atlas(measured / "atlas"), checkpoint.tokenizers.source.decode
-    heads = {
-        f"{head.kind}.{head.layer + 1}.{head.head + 1}": head_data(atlas, head, text_of=text_of, others={})
-        for head in atlas.heads
-    }
+    heads = {head.code: head_data(atlas, head, text_of=text_of, others={}) for head in atlas.heads}
     return json.loads(json.dumps({"table": table_data(atlas), **heads}))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from model.atlas.atlas import Atlas, open_atlas
 from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import Loaded
-from viz_app.components.elements.atlas import TextOf, head_data, name_of, table_data
+from viz_app.components.elements.atlas import TextOf, head_data, table_data
 from viz_app.export.live_page import compact
 
 __all__ = ["PublishedAtlas", "add_atlas", "atlas_of"]
@@ -45,6 +45,6 @@ def add_atlas(name: str, atlases: Mapping[str, PublishedAtlas], add: Callable[[s
     if name not in atlases:
         return ""
     own, others = atlases[name], {other: one.atlas for other, one in atlases.items() if other != name}
-    parts = {name_of(head): head_data(own.atlas, head, text_of=own.text_of, others=others) for head in own.atlas.heads}
+    parts = {head.code: head_data(own.atlas, head, text_of=own.text_of, others=others) for head in own.atlas.heads}
     added = {head: add(head, compact(data)) for head, data in parts.items()}
     return add("table", compact({**table_data(own.atlas), "parts": added}))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from model.inference.run import Result
 from model.interventions import Head
-from viz_app.components.elements.atlas import name_of
 from viz_app.content.direction import isolated
 from viz_app.content.plain import plain
 from viz_app.content.translation import t
@@ -147,7 +146,7 @@ def link(label: str, checkpoint: CheckpointKey, head: Head, like: str = "", *, k
 
 def open_in_atlas(head: Head | None = None, like: str = "", rule: str = "", checkpoint: str = "") -> None:
     """Callback: show a head in the atlas, or the heads of a rule; of the chosen checkpoint, or of another one."""
-    name = name_of(head) if head else ""
+    name = head.code if head else ""
     for choice, value in {"atlas_head": name, "atlas_like": like, "atlas_rule": rule, "atlas_second": ""}.items():
         if value:
             set_choice(choice, value)

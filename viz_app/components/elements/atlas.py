@@ -18,7 +18,7 @@ from viz_app.server.server_state import remembered
 from viz_app.services.atlases import AtlasKey, opened, opened_alone
 from viz_app.services.models import loaded
 
-__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "name_of", "table_data", "table_of"]
+__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "table_data", "table_of"]
 
 SIMILAR = 8  # heads that are named as similar
 TextOf = Callable[[Sequence[int]], str]
@@ -143,11 +143,6 @@ def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
     """
     others = {} if beside is None else {beside.checkpoint.name: opened_alone(beside)}
     return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
-
-
-def name_of(head: Head) -> str:
-    """The name of a head in a link, with layer and head counted from 1."""
-    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
 
 
 def place_data(place: Place) -> Data:

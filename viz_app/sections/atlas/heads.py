@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.config.section import ConfigError
 from model.interventions import Head
-from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, name_of, table_of
+from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
@@ -58,7 +58,7 @@ def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
         key="atlas_all",
         on_change=take,
     )
-    known = {name_of(head): head for head in atlases.opened(atlas).heads}
+    known = {head.code: head for head in atlases.opened(atlas).heads}
     for missing in (name for name in names if name and name not in known):
         st.caption(t("This model has no head {name}.", name=plain(missing)))
     return tuple(known[name] for name in dict.fromkeys(names) if name in known)
@@ -84,7 +84,7 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     with st.container(horizontal=True, gap="small"):
         for head in heads:
             label = t("What it reads and writes: {head}", head=head_name(head))
-            key = f"reads_and_writes_{name_of(head)}"
+            key = f"reads_and_writes_{head.code}"
             show = partial(open_circuits, head)
             st.button(label, icon=":material/swap_horiz:", type="tertiary", key=key, on_click=show)
 
@@ -137,7 +137,7 @@ def atlas_downloads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
     name = f"headlight-atlas-{atlas.checkpoint.name}"
     tables = {name: (t("All heads"), partial(atlases.numbers_of, atlas))} | {
-        f"{name}-{name_of(head)}": (t("Rows of {head}", head=head_name(head)), partial(atlases.places_of, atlas, head))
+        f"{name}-{head.code}": (t("Rows of {head}", head=head_name(head)), partial(atlases.places_of, atlas, head))
         for head in heads
     }
     with st.popover(t("Download"), icon=":material/download:"):
