@@ -308,18 +308,18 @@ def circuits(model: Reads, block: Block, heads: slice) -> dict[Stage, Circuit]:
     """What heads of a layer do with what each stage reads; a stage without a fixed matrix is missing."""
     found: dict[Stage, Circuit] = {"values": circuit(model, block, heads, "values")}
     with suppress(ConfigError):  # `token_keys` says why
-        found |= {stage: circuit(model, block, heads, stage) for stage in STAGES if stage not in found}
+        queries, keys = circuit(model, block, heads, "queries")
+        found |= {"queries": (queries, keys), "keys": (keys.mT, queries.mT)}
     return found
 
 
 def circuit(model: Reads, block: Block, heads: slice, stage: Stage) -> Circuit:
-    """For queries W_Q and W_Kᵀ, for keys W_K and W_Qᵀ, for values W_V and W_O."""
-    if stage == "values":
-        assert block.kind is not None
-        mixing = by_head(model, model.mixing(block.kind, block.layer).matrix, heads) * block.multiplier  # (H, K, D)
-        return folded(model, block, heads, stage), linear_part(block.norm_added).parts(mixing)
-    other: Stage = "keys" if stage == "queries" else "queries"
-    return folded(model, block, heads, stage), folded(model, block, heads, other).mT
+    """For queries W_Q and W_Kᵀ, for values W_V and W_O."""
+    if stage == "queries":
+        return folded(model, block, heads, stage), folded(model, block, heads, "keys").mT
+    assert block.kind is not None
+    mixing = by_head(model, model.mixing(block.kind, block.layer).matrix, heads) * block.multiplier  # (H, K, D)
+    return folded(model, block, heads, stage), linear_part(block.norm_added).parts(mixing)
 
 
 def folded(model: Reads, block: Block, heads: slice, stage: Stage) -> Tensor:

@@ -18,6 +18,7 @@ from model.analysis.importance import Report
 from model.analysis.patching import contrast
 from model.checkpoints.checkpoint import Loaded
 from model.circuits.attribution import FloatArray, attribute, patched_differences
+from model.circuits.backup import Backup, backups_of, strongest_heads
 from model.circuits.evaluation import Faithfulness, evaluate
 from model.circuits.graph import Edge, Graph, graph_of, grown
 from model.circuits.wired import Wired
@@ -85,11 +86,13 @@ class Circuit:
     parts: tuple[Part, ...]  # by size
     faithfulness: tuple[Faithfulness, ...]
     agreement: float | None  # mean rank correlation (Spearman) of |score| over all edges between two pairs
+    backups: tuple[Backup, ...]  # by silent head
 
     def to_dict(self) -> dict[str, object]:
         """Its JSON form. An edge has its code, see `Edge.code`."""
         edges = [{"edge": one.edge.code, "score": one.score, "effect": one.effect} for one in self.edges]
-        return {**asdict(self), "edges": edges}
+        backups = [{**asdict(one), "edge": one.edge.code} for one in self.backups]
+        return {**asdict(self), "edges": edges, "backups": backups}
 
 
 def find_circuit(
@@ -139,6 +142,10 @@ def find_circuit(
         rows.append(moves / whole)
     moved = np.mean(rows, axis=0)
     effects, *nested = np.split(moved, len(confirmed) + np.cumsum([0, *(size + 1 for size in sizes[:-1])]))
+    backups: list[Backup] = []
+    for head in strongest_heads(graph, scores, listed):
+        report(done, steps)
+        backups += backups_of(wired, head, scores)
     faithfulness = evaluate(wired, scores, seed=seed, report=lambda at, _: report(done + at, steps))
     return Circuit(
         tasks=tuple(map(task_of, pairs, wired)),
@@ -154,6 +161,7 @@ def find_circuit(
         parts=tuple(part(size, moves, order, own_orders) for size, moves in zip(sizes, nested, strict=True)),
         faithfulness=faithfulness,
         agreement=agreement(each),
+        backups=tuple(backups),
     )
 
 
@@ -177,10 +185,11 @@ def effects_by_position(checkpoint: Loaded, text: Text, donor: Text, code: str) 
     pair = wire(checkpoint, graph, text, donor)
     site = int(np.searchsorted(np.cumsum([site.size for site in graph.sites]), number, side="right"))
     own, theirs = pair.own_parts[site], pair.donor_parts[site]
-    here = torch.eye(own.size(2), dtype=torch.bool, device=own.device)[:, None, :, None]
+    length, device = own[0].size(2), own[0].device
+    here = torch.eye(length, dtype=torch.bool, device=device)[:, None, :, None]
     others = [*pair.own_parts]
-    others[site] = torch.where(here, theirs, own)  # (T, U, T, D)
-    kept = torch.ones(own.size(2), len(graph.edges), dtype=torch.bool, device=own.device)
+    others[site] = [torch.where(here, *both) for both in zip(theirs, own, strict=True)]  # (T, U', T, D)
+    kept = torch.ones(length, len(graph.edges), dtype=torch.bool, device=device)
     kept[:, number] = False
     moves = pair.differences(pair.own, kept=kept, others=others) - pair.own_difference
     effects: FloatArray = (moves / (pair.donor_difference - pair.own_difference)).cpu().numpy()

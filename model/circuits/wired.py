@@ -8,8 +8,10 @@ the stream by one number, the deviation of the whole stream in the same run. So 
 exactly, in each of both runs. What no sender adds (shifts of norms, biases after the heads) counts for the input.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ from model.circuits.graph import Graph, stacks_in_order
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.passes import pass_over
+from model.interventions import Head
 from model.network.attention import attention_weights, mask_scores
 from model.network.protocols import STAGES, Reads
 from model.network.residual_stream import Block, Norm, Stack, read_out
@@ -30,7 +33,8 @@ __all__ = ["Streams", "Wired"]
 
 TOLERANCE = 1e-3  # of the largest logit: how far our pass may be from the model's
 Streams = Mapping[str, Tensor]  # stack → the stream before its first layer, (B, T, D)
-Parts = Sequence[Tensor]  # for each site, what its senders added, in the form that is read there, (B, U, T, D)
+# For each site what its senders added, in the form that is read there; for each block its U' senders, (B, U', T, D).
+Parts = Sequence[Sequence[Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,8 +117,21 @@ class Wired:
 
     def whole(self, streams: Streams) -> tuple[Parts, float]:
         """The parts at every site, and the difference of the logits, in a run with all edges."""
-        parts: list[Tensor] = []
+        parts: list[Sequence[Tensor]] = []
         return parts, float(self.differences(streams, seen=parts))
+
+    def without(self, head: Head) -> "Wired":
+        """The same pair in a model in which one head writes nothing."""
+        silent = copy(self)
+        layer = self.layers[head.kind, head.layer]
+        others = torch.arange(len(layer.output), device=layer.output.device) != head.head
+        silent.layers = self.layers | {
+            (head.kind, head.layer): replace(layer, output=layer.output * others[:, None, None])
+        }
+        with torch.no_grad():
+            silent.own_parts, silent.own_difference = silent.whole(self.own)
+            silent.donor_parts, silent.donor_difference = silent.whole(self.donor)
+        return silent
 
     def require_agreement(self) -> None:
         """Raises ConfigError if our pass over the own text differs from the model's."""
@@ -133,31 +150,35 @@ class Wired:
         kept: Tensor | None = None,
         others: Parts = (),
         nudges: Sequence[Tensor] = (),
-        seen: list[Tensor] | None = None,
+        seen: list[Sequence[Tensor]] | None = None,
     ) -> Tensor:
         """The logit of the donor's outcome minus that of the own outcome, (B,).
 
+        A tensor has one row instead of B where all rows are equal so far. What no kept edge carries is not computed.
+
         Args:
-            streams: Before the first layers; one row is expanded to B.
+            streams: Before the first layers, with one row or B.
             kept: (B, E), False for an edge that carries the part of `others`; None keeps all edges.
-            others: For each site, broadcast over (B, U, T, D).
+            others: Broadcast over B and T.
             nudges: For each site, what is added to the stream of each receiver, (B, R, T, D).
             seen: Gets the parts at each site.
         """
-        rows = 1 if kept is None else len(kept)
-        dropped = None if kept is None else self.graph.by_site((~kept).float())
-        parts = {name: stream[:, None].expand(max(rows, len(stream)), 1, -1, -1) for name, stream in streams.items()}
+        grids = None if kept is None else self.graph.by_site(kept)
+        needed = self.needed(grids)
+        parts = {name: [stream[:, None]] for name, stream in streams.items()}
+        totals = {name: [stream[:, None]] for name, stream in streams.items()}
         site = iter(range(len(self.graph.sites)))
 
         def read(norm: Norm | None) -> Tensor:  # (B, R, T, D), or (B, 1, T, D) where all receivers read the same
             number = next(site)
             place = self.graph.sites[number]
-            current = parts[place.stack][:, : len(place.senders)]
+            blocks = blocks_of(parts[place.stack], len(place.senders))
+            current = parts[place.stack][:blocks]
             if seen is not None:
                 seen.append(current)
-            total = current.sum(dim=1, keepdim=True)
-            if dropped is not None:
-                total = total + torch.einsum("bur,butd->brtd", dropped[number], others[number] - current)
+            total = torch.stack(torch.broadcast_tensors(*totals[place.stack][:blocks])).sum(dim=0)
+            if grids is not None:
+                total = exchanged(total, current, others[number], grids[number])
             if nudges:
                 total = total + nudges[number]
             return total if norm is None else norm(total)
@@ -165,17 +186,38 @@ class Wired:
         memory_norm: Norm | None = None
         for stack in self.stacks:
             for block in stack.blocks:
-                if block.kind is None:
+                shared = None if block.kind is None else self.layers[block.kind, block.layer].output_bias
+                states = read(block.norm_before)
+                memory = read(memory_norm) if block.kind == "cross" else None
+                if (block.kind or stack.name, block.layer) not in needed:
+                    heads = 1 if block.kind is None else self.model.config.num_heads
+                    added = states.new_zeros(1, heads, *states.shape[2:])
+                elif block.kind is None:
                     assert block.feed_forward is not None
-                    added, shared = block.feed_forward(read(block.norm_before)[:, 0])[:, None], None
+                    added = block.feed_forward(states[:, 0])[:, None]
                 else:
-                    queries = read(block.norm_before)
-                    keys_and_values = read(memory_norm) if block.kind == "cross" else None
-                    added = self.attend(block, queries, keys_and_values)
-                    shared = self.layers[block.kind, block.layer].output_bias
-                parts[stack.name] = with_block(parts[stack.name], added, shared, block)
+                    added = self.attend(block, states, memory)
+                parts[stack.name], totals[stack.name] = with_block(
+                    parts[stack.name], totals[stack.name], added, shared, block
+                )
             memory_norm = stack.final_norm
-        return self.read_out(self.stacks[-1], read(self.stacks[-1].final_norm)[:, 0])
+        found = self.read_out(self.stacks[-1], read(self.stacks[-1].final_norm)[:, 0])
+        return found if kept is None else found.expand(len(kept))
+
+    def needed(self, grids: Sequence[Tensor] | None) -> Set[tuple[str, int]]:
+        """The blocks whose parts a kept edge carries: kind, or stack for a feed-forward network, and layer.
+
+        Norms after the sums divide by all parts, so they need every block.
+        """
+        blocks = [(stack, block) for stack in self.stacks for block in stack.blocks]
+        if grids is None or any(block.norm_added or block.norm_after for _, block in blocks):
+            return {(block.kind or stack.name, block.layer) for stack, block in blocks}
+        used = (
+            place.senders[i]
+            for place, grid in zip(self.graph.sites, grids, strict=True)
+            for i in grid.any(dim=(0, 2)).nonzero()[:, 0].tolist()
+        )
+        return {(node.stack if node.part == "feed_forward" else node.part, node.layer) for node in used}
 
     def attend(self, block: Block, x: Tensor, memory: Tensor | None) -> Tensor:
         """What each head adds, (B, H, T, D).
@@ -223,21 +265,63 @@ class Wired:
         return logits[:, 0] - logits[:, 1]
 
 
-def with_block(parts: Tensor, added: Tensor, shared: Tensor | None, block: Block) -> Tensor:
-    """The parts of a stream (B, U, T, D) after a block, whose parts are `added` and a vector `shared` by its heads."""
+def blocks_of(parts: Sequence[Tensor], senders: int) -> int:
+    """How many blocks have added the parts of the first senders; the input is the first block."""
+    return 1 + list(accumulate(part.size(1) for part in parts)).index(senders)
+
+
+def exchanged(total: Tensor, current: Sequence[Tensor], others: Sequence[Tensor], kept: Tensor) -> Tensor:
+    """What each receiver reads if some edges carry other parts, (B, R, T, D), or (B, 1, T, D) if all read the same.
+
+    The sum starts from the parts of the run or from the other parts, whichever leaves fewer senders to exchange.
+
+    Args:
+        total: The sum of the parts of the run, (B, 1, T, D).
+        current: The parts of the run.
+        others: The other parts.
+        kept: (B, U, R).
+    """
+    if int(kept.any(dim=(0, 2)).sum()) < int((~kept).any(dim=(0, 2)).sum()):
+        total = sum((one.sum(dim=1, keepdim=True) for one in others), torch.zeros(())).expand(-1, -1, total.size(2), -1)
+        current, others, moved = others, current, kept
+    else:
+        moved = ~kept
+    for own, other, weights in zip(current, others, moved.split([one.size(1) for one in current], dim=1), strict=True):
+        used = weights.any(dim=(0, 2)).nonzero()[:, 0]
+        if len(used):
+            change = other[:, used] - own[:, used]
+            factors = weights[:, used].mT.to(change.dtype)
+            total = total + (factors @ change.flatten(2)).unflatten(2, change.shape[2:])
+    return total
+
+
+def with_block(
+    parts: list[Tensor], totals: list[Tensor], added: Tensor, shared: Tensor | None, block: Block
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The parts of a stream after a block, by the blocks that added them, and the sums of each over its senders.
+
+    Args:
+        parts: Before the block, (B, U', T, D) each.
+        totals: Their sums, (B, 1, T, D) each.
+        added: What each sender of the block adds, (B, U', T, D).
+        shared: A vector that its heads add together; it counts for the input.
+        block: The block.
+    """
     if block.norm_added is not None:
         total = added.sum(dim=1, keepdim=True) + (0.0 if shared is None else shared)
         linear = linear_map(block.norm_added, total)
         constant = block.norm_added.shift if shared is None else linear.whole(shared.expand_as(total))
         added, shared = linear.parts(added), constant
     added = added * block.multiplier
-    first = parts[:, :1] if shared is None else parts[:, :1] + shared * block.multiplier
-    parts = torch.cat([first, parts[:, 1:], added], dim=1)
+    first = parts[0] if shared is None else parts[0] + shared * block.multiplier
+    parts = [first, *parts[1:], added]
+    totals = [first, *totals[1:], added.sum(dim=1, keepdim=True)]
     if block.norm_after is None:
-        return parts
-    linear = linear_map(block.norm_after, parts.sum(dim=1, keepdim=True))
-    divided = linear.parts(parts)
-    return torch.cat([divided[:, :1] + block.norm_after.shift, divided[:, 1:]], dim=1)
+        return parts, totals
+    linear = linear_map(block.norm_after, sum(totals, torch.zeros(())))
+    first, *rest = map(linear.parts, parts)
+    parts = [first + block.norm_after.shift, *rest]
+    return parts, [part.sum(dim=1, keepdim=True) for part in parts]
 
 
 def linear_map(norm: Norm, total: Tensor) -> LinearMap:

@@ -109,4 +109,5 @@ def joined(modules: Sequence[nn.Module]) -> tuple[Tensor, Tensor]:
     """The matrices of several modules below each other, (N, D), and their biases (N,)."""
     matrices = [describe_matrix(module) for module in modules]
     biases = [torch.zeros(len(one.weight)) if one.bias is None else one.bias.float().cpu() for one in matrices]
-    return torch.cat([one.weight.float().cpu() for one in matrices]), torch.cat(biases)
+    weights = [one.weight.float().cpu() for one in matrices]
+    return torch.cat(weights) if len(weights) > 1 else weights[0], torch.cat(biases)  # one weight may be large

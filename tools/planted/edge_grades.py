@@ -12,7 +12,9 @@ import numpy as np
 
 from model.analysis.patching import contrast
 from model.circuits.attribution import attribute
-from model.circuits.graph import Node, graph_of
+from model.circuits.backup import strongest_heads
+from model.circuits.finding import SIZES
+from model.circuits.graph import Node, graph_of, grown
 from model.circuits.wired import Wired
 from model.config.kinds import KINDS
 from tools.planted.parts import Plan, word
@@ -21,19 +23,24 @@ from tools.planted.truth import Feature, features, name_of, parts_of
 
 __all__ = ["circuit_edges", "edge_scores"]
 
+Couple = tuple[Feature, Feature]  # the words of a text and of its donor in one place
 Name = tuple[str, str, str]  # sender, receiver and side, as in a truth, with "input" for tokens and positions
 
 
 @cache
 def edge_scores(subject: Subject) -> tuple[list[Name], Array]:
-    """All edges, and the sum of their |scores| over the pairs."""
+    """All edges, and the mean of their |scores| over the pairs: the largest of the whole model and without a head."""
     graph = graph_of(subject.checkpoint.model)
-    total = np.zeros(len(graph.edges))
-    for donor, run in subject.both_ways:
-        found = contrast(subject.checkpoint, donor.result, run.result)
-        assert found is not None
-        total += np.abs(attribute(Wired(subject.checkpoint.model, graph, found)))
-    return [(name_of_node(edge.sender), name_of_node(edge.receiver), edge.side) for edge in graph.edges], total
+    found = [contrast(subject.checkpoint, donor.result, run.result) for donor, run in subject.both_ways]
+    pairs = [Wired(subject.checkpoint.model, graph, one) for one in found if one]
+    scores = sizes_of(pairs)
+    heads = strongest_heads(graph, scores, grown(graph, scores)[: max(SIZES)])
+    scores = np.max([scores, *(sizes_of([pair.without(head) for pair in pairs]) for head in heads)], axis=0)
+    return [(name_of_node(edge.sender), name_of_node(edge.receiver), edge.side) for edge in graph.edges], scores
+
+
+def sizes_of(pairs: Sequence[Wired]) -> Array:
+    return np.mean([np.abs(attribute(pair)) for pair in pairs], axis=0)
 
 
 def name_of_node(node: Node) -> str:
@@ -56,15 +63,16 @@ def circuit_edges(subject: Subject) -> float:
 def edges_of_truth(subject: Subject) -> tuple[set[Name], set[Name]]:
     """The edges that differ between a text and its donor, and all edges."""
     writes = {part.name: part.writes for part in parts_of(subject.plan)}
-    words, rows = words_that_differ(subject), list(readers(subject.plan))
-    varying = features_that_differ(words, rows)
+    couples, rows = words_that_differ(subject), list(readers(subject.plan))
+    varying = features_that_differ(couples, rows)
     differing, every = set[Name](), set[Name]()
     for edge in subject.truth.edges:
         stack, _, what = edge.sender.partition(".")
         name = (f"{stack}.input" if what in ("tokens", "positions") else edge.sender, edge.receiver, edge.side)
         every.add(name)
+        sent = writes[edge.sender]
         own = [row for row in rows if (row.name, row.side) == (edge.receiver, edge.side)]
-        if any(row.differs(words & writes[edge.sender], (varying - words) & writes[edge.sender]) for row in own):
+        if any(row.tells_apart({one for one in couples if one[0] in sent}, varying & sent) for row in own):
             differing.add(name)
     return differing, every
 
@@ -78,9 +86,18 @@ class Reader:
     gains: Mapping[Feature, frozenset[tuple[str, float]]]  # feature that it reads → what it makes of it
     writes: frozenset[Feature] = frozenset()
 
-    def differs(self, words: Set[Feature], others: Set[Feature]) -> bool:
-        """Whether it reads other features that differ, or words that it tells apart. Each place has one word."""
-        return bool(self.gains.keys() & others) or len({self.gains.get(one, frozenset()) for one in words}) > 1
+    def tells_apart(self, couples: Set[Couple], others: Set[Feature]) -> set[str]:
+        """What it makes of other features that differ, and what it does not make of both words of a couple."""
+        nothing = frozenset[tuple[str, float]]()
+        made = [self.gains.get(one, nothing) ^ self.gains.get(other, nothing) for one, other in couples]
+        return {to for rows in (*made, *(self.gains.get(one, nothing) for one in others)) for to, _ in rows}
+
+    def written(self, couples: Set[Couple], others: Set[Feature]) -> Set[Feature]:
+        """What differs in what it writes. Another query or key may lead a head to any value."""
+        found = self.tells_apart(couples, others)
+        if self.side == "value":
+            return {feature for feature in self.writes if feature[1] in found}
+        return self.writes if found else frozenset()
 
 
 def readers(plan: Plan) -> Iterator[Reader]:
@@ -107,19 +124,21 @@ def readers(plan: Plan) -> Iterator[Reader]:
     yield Reader(name="output", gains=gains(last, rows))
 
 
-def words_that_differ(subject: Subject) -> set[Feature]:
-    """A translator writes the same words before the one that is compared. So only the words of its encoder differ."""
+def words_that_differ(subject: Subject) -> set[Couple]:
+    """The two words of each place in which a text and its donor differ.
+
+    A translator writes the same words before the one that is compared. So only the words of its encoder differ.
+    """
     stack = "decoder" if subject.plan.task == "continuation" else "encoder"
-    couples = [(one.text.split(), one.donor.split(), one.positions) for one in subject.truth.examples]
-    return {(stack, word(words[i])) for *both, places in couples for words in both for i in places}
+    texts = [(one.text.split(), one.donor.split(), one.positions) for one in subject.truth.examples]
+    return {((stack, word(own[i])), (stack, word(donor[i]))) for own, donor, places in texts for i in places}
 
 
-def features_that_differ(words: Set[Feature], rows: Sequence[Reader]) -> set[Feature]:
-    """The words, and what follows from them."""
-    found, count = set(words), 0
+def features_that_differ(couples: Set[Couple], rows: Sequence[Reader]) -> set[Feature]:
+    """What follows from words that differ."""
+    found, count = set[Feature](), -1
     while len(found) > count:
         count = len(found)
         for row in rows:
-            if row.differs(words, found - words):
-                found |= row.writes
+            found |= row.written(couples, found)
     return found

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from model.analysis.patching import contrast
-from model.circuits.attribution import attribute, patched_differences
-from model.circuits.finding import CONFIRMED, Circuit, effects_by_position, find_circuit
+from model.circuits.attribution import attribute, integrated, patched_differences
+from model.circuits.finding import CONFIRMED, Circuit, effects_by_position, find_circuit, wire
 from model.circuits.graph import Edge, graph_of, grown
 from model.circuits.wired import Wired
 from model.config.section import ConfigError
 from model.inference.opening import open_checkpoint
 from model.inference.run import Run
 from model.inference.translate import compute
+from model.interventions import Head
 from tests.conftest import BUNDLED
 from tools.planted import Edge as TrueEdge
 from tools.planted import write_folder
@@ -157,3 +158,24 @@ def test_the_edges_of_a_known_model_have_the_largest_scores_and_effects(name: st
     for which in (1, 2):
         strength = np.abs(np.array([row[which] or 0.0 for row in rows if row[0] not in unseen]))
         assert np.mean(strength[is_true][:, None] > strength[~is_true]) >= 0.95  # AUROC
+
+
+def test_the_edges_of_a_backup_head_matter_only_without_the_head_that_it_replaces(tmp_path: Path) -> None:
+    truth = write_folder("backup", tmp_path / "backup")
+    found = find_circuit(open_checkpoint(tmp_path / "backup"), [(one.text, one.donor) for one in truth.examples])
+    first = Head("decoder", 0, 1)
+    taking_over = {one.edge.code: one for one in found.backups if one.silent == first}
+    assert taking_over.keys() == {"decoder.input>decoder.2.3.value", "decoder.2.3>decoder.logits"}
+    for one in taking_over.values():
+        assert one.effect > 0.9
+        assert abs(one.effect_before) < 0.01
+
+
+def test_the_steps_double_until_the_scores_of_the_embeddings_account_for_the_change(tmp_path: Path) -> None:
+    truth = write_folder("agreement", tmp_path / "agreement")
+    checkpoint = open_checkpoint(tmp_path / "agreement")
+    pair = wire(checkpoint, graph_of(checkpoint.model), truth.examples[1].text, truth.examples[1].donor)
+    whole = pair.donor_difference - pair.own_difference
+    assert abs(integrated(pair, 5)[1] / whole - 1) > 0.1
+    assert abs(integrated(pair, 10)[1] / whole - 1) < 0.05
+    np.testing.assert_array_equal(attribute(pair), integrated(pair, 10)[0])

@@ -91,7 +91,7 @@ def test_a_file_of_pairs_shows_what_their_circuits_share(open_app: OpenApp) -> N
     expected = Analysis.of(find_circuit, list_one(BUNDLED / NAME).key, (PAIR, tuple(other))).known()
     assert expected is not None
     assert any(f"share {expected.parts[0].overlap:.0%}".replace("%", "\u00a0%") in one.value for one in app.markdown)
-    np.testing.assert_allclose(app.dataframe[1].value["edges in common"], 100 * np.array(expected.parts[0].shared))
+    np.testing.assert_allclose(app.dataframe[-1].value["edges in common"], 100 * np.array(expected.parts[0].shared))
 
 
 @pytest.mark.parametrize(

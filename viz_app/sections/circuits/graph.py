@@ -27,7 +27,7 @@ from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.grade import grade_line
 from viz_app.widgets.headings import section
 
-__all__ = ["draw_graph"]
+__all__ = ["SIDES", "draw_graph", "name_of"]
 
 DEFAULT_EDGES = 20
 SIDES = {"query": N_("query"), "key": N_("key"), "value": N_("value"), "": ""}

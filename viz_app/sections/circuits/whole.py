@@ -10,6 +10,7 @@ from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.lines import curves
+from viz_app.sections.circuits.backups import draw_backups
 from viz_app.sections.circuits.graph import draw_graph
 from viz_app.sections.circuits.texts import TextPairs
 from viz_app.server.server_state import JOBS
@@ -59,6 +60,7 @@ def find_and_draw(key: CheckpointKey, pairs: TextPairs) -> None:
         end_page(plain(worded(error)))
     draw_graph(key, pairs, analysis, circuit)
     draw_faithfulness(circuit)
+    draw_backups(circuit)
     if len(pairs) > 1:
         note_stability(circuit)
     explain("circuits")
