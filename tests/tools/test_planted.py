@@ -23,7 +23,9 @@ from model.interventions import Head, Intervention
 from model.trace import hook_name, tracing
 from tests.conftest import ROOT
 from tools.planted import MODELS, Truth, read_truth, write_folder
+from tools.planted.compiler import empty
 from tools.planted.parts import Plan
+from tools.planted.siit import TRAINED, Lesson, interchange_accuracy, losses_of, program_of, trained_model
 from tools.planted.truth import keys_and_queries
 
 TEXTS = 200
@@ -97,15 +99,17 @@ def test_each_model_answers_its_task_on_random_texts(planted: Planted) -> None:
 
 
 def test_only_the_heads_of_the_truth_change_outcomes(planted: Planted) -> None:
-    truth = planted.truth
-    assert changed(planted, truth.others) == 0, "all distractors together"
+    truth, most = planted.truth, TEXTS // 100 if planted.plan.trained else 0
+    assert changed(planted, truth.others) <= most, "all distractors together"
     for head in (*truth.others, *(one.head for one in truth.heads if not one.alone)):
-        assert changed(planted, [head]) == 0, head
+        assert changed(planted, [head]) <= most, head
     for cut in truth.cuts:
         assert changed(planted, cut) > TEXTS / 10, cut
 
 
 def test_the_heads_of_the_truth_look_where_it_says(planted: Planted) -> None:
+    if planted.plan.trained:
+        pytest.skip("the training says what a head does, not how sharply it looks")
     weights = planted.run(record=("*.weights",))[1]
     for head in planted.plan.heads:
         place = head.place
@@ -120,16 +124,35 @@ def test_the_heads_of_the_truth_look_where_it_says(planted: Planted) -> None:
 def test_silencing_of_the_app_finds_the_heads_that_matter_alone(planted: Planted) -> None:
     """In a text or in its donor, because a head that finds a word has nothing to do where the word is missing."""
     truth, found = planted.truth, set[Head]()
-    for text in (truth.examples[0].text, truth.examples[0].donor):
+    examples = truth.examples if planted.plan.trained else truth.examples[:1]
+    for text in [text for one in examples for text in (one.text, one.donor)]:
         effects = silence_each_head(follow(planted.checkpoint, Run(text=text)))
         found |= set(where(effects.positions, lambda grid: grid >= 0))
-    assert found == {one.head for one in truth.heads if one.alone}
+    alone = {one.head for one in truth.heads if one.alone}
+    assert found == alone or (planted.plan.trained and found and found < alone)  # not in each of these texts
 
 
 def where(
     grids: Mapping[str, NDArray[np.int64]], holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 ) -> Iterable[Head]:
     return (Head(kind, *map(int, cell)) for kind, grid in grids.items() for cell in np.argwhere(holds(grid)))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_trained_model_does_what_its_program_does_with_swapped_parts(name: str) -> None:
+    plan, _ = TRAINED[name]
+    accuracy = interchange_accuracy(Lesson(plan, texts=500, seed=2), trained_model(plan), 300)
+    assert accuracy[0] == 1.0, "unchanged"
+    assert min(accuracy[1:]) > 0.99, "parts of the plan swapped, and others swapped"
+
+
+def test_the_program_itself_has_no_loss_and_an_untrained_model_has_all_three() -> None:
+    plan, _ = TRAINED["previous-word-trained"]
+    torch.manual_seed(0)
+    lesson = Lesson(plan, texts=200)
+    program, untrained = (losses_of(lesson, model) for model in (program_of(plan), empty(plan)))
+    for one in ("behaviour", "interchange", "strict"):
+        assert getattr(program, one) < 0.5 < getattr(untrained, one), one
 
 
 def test_the_examples_and_donors_have_different_answers(planted: Planted) -> None:

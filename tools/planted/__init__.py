@@ -1,4 +1,4 @@
-"""Models whose weights were written and not trained, so that it is known which heads matter and why.
+"""Models whose weights were written, or trained to follow a plan, so that it is known which heads matter and why.
 
     from tools.planted import MODELS, write_folder
     truth = write_folder("induction", Path("planted/induction"))

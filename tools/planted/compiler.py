@@ -37,7 +37,7 @@ Stream = Mapping[str, int]  # feature → dimension
 
 def settings_of(plan: Plan) -> dict[str, object]:
     """The sizes of the model, without those of its vocabularies."""
-    sizes: dict[str, object] = {"d_model": WIDTH, "num_heads": plan.num_heads, "d_ff": UNITS, "norm": "pre"}
+    sizes: dict[str, object] = {"d_model": plan.width, "num_heads": plan.num_heads, "d_ff": UNITS, "norm": "pre"}
     sizes |= {"positional": "learned", "max_length": plan.positions}
     if plan.task == "continuation":
         vocabulary = len(SPECIAL_TOKENS) + len(plan.words)

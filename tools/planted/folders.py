@@ -17,6 +17,7 @@ from model.text.words import WordTokenizer
 from tools.planted.compiler import AnyModel, build, settings_of
 from tools.planted.models import MODELS
 from tools.planted.parts import Plan, Words
+from tools.planted.siit import trained_model
 from tools.planted.truth import TRUTH, Truth, truth_of
 
 __all__ = ["write_folder"]
@@ -33,17 +34,17 @@ def write_folder(name: str, folder: Path) -> Truth:
 
     Raises:
         KeyError: there is no model of this name.
-        CheckpointError: a file cannot be written.
+        CheckpointError: a file cannot be written, or trained weights are missing.
     """
     plan, truth = MODELS[name], truth_of(MODELS[name])
-    model = build(plan)
+    model = trained_model(plan) if plan.trained else build(plan)
     save_weights(folder / WEIGHTS, model.state_dict())
     if plan.task == "continuation":
         describe(plan, model, folder)
     else:
         configure(plan, model, folder)
     replace_file(folder / TRUTH, truth.to_json())
-    replace_file(folder / "README.md", card(truth))
+    replace_file(folder / "README.md", card(plan, truth))
     return truth
 
 
@@ -88,7 +89,10 @@ def describe(plan: Plan, model: AnyModel, folder: Path) -> None:
     )
 
 
-def card(truth: Truth) -> str:
+def card(plan: Plan, truth: Truth) -> str:
+    origin = "were written by `tools/planted` and not trained"
+    if plan.trained:
+        origin = "were trained by `tools/planted/siit.py` so that each head below does what the program says"
     rows = [
         f"| {one.head.kind} | {one.head.layer + 1} | {one.head.head + 1} | {one.role} | {one.why} |"
         for one in truth.heads
@@ -97,7 +101,7 @@ def card(truth: Truth) -> str:
     return "\n".join(
         [
             f"# {truth.name}\n",
-            f"{truth.sentence} Its weights were written by `tools/planted` and not trained.\n",
+            f"{truth.sentence} Its weights {origin}.\n",
             f"For example, it reads “{example.text}” and answers “{example.answer}”.\n",
             "| attention | layer | head | role | what it does |\n| --- | --- | --- | --- | --- |",
             *rows,

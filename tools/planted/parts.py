@@ -93,6 +93,8 @@ class Plan:
     decoder_layers: int = 0  # of a translator; 0: as many as its encoder has
     noise: float = 1.0  # how much the distractors write
     num_heads: int = 4
+    width: int = 64  # d_model
+    trained: bool = False  # its weights were trained to follow the compiled model, see `siit.py`
     positions: int = 10  # tokens of a text at most, with special tokens
     # The smallest sets of planted heads, by their numbers, that change outcomes when they are silenced together.
     cuts: tuple[tuple[int, ...], ...] | None = None  # by default each head alone
