@@ -129,8 +129,11 @@ def collections_see_only_what_is_new() -> None:
 
 @pytest.fixture(autouse=True)
 def seed() -> None:
-    """Every test draws the same random numbers, independent of the tests before it."""
-    torch.manual_seed(0)
+    """Every test draws the same random numbers, independent of the tests before it.
+
+    Only on the CPU: `torch.manual_seed` keeps the stack of its caller for a GPU that may be used later.
+    """
+    torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Vis
     expect(lines(page)).to_have_count(2 * len(written))
 
 
-@pytest.mark.parametrize(("view", "kind"), [("head", "cross"), ("head", "encoder"), ("model", "decoder")])
+@pytest.mark.parametrize(("view", "kind"), [("head", "encoder"), ("model", "decoder")])
 def test_bertviz_draws_without_another_host(visit: Visit, view: str, kind: str) -> None:
     page = visit(f"?{HERE}&view={view}&kind={kind}")
     frame = page.frame_locator("iframe")
@@ -117,15 +117,6 @@ def test_a_click_in_the_tree_continues_from_that_hypothesis(visit: Visit) -> Non
     second.click()
     expect(page.get_by_text(f"Forced: “{token}” at step 1")).to_be_visible()
     expect(page.locator("g.node.best text").first).to_have_text(token)
-
-
-def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
-    page = visit(f"inside?{HERE}")
-    expect(page.get_by_text("It is only rounding")).to_be_visible()
-    settle(page)
-    page.get_by_text("Divide by √d_k").click()
-    expect(page.get_by_text("This is a what-if.")).to_be_visible()
-    expect(page).to_have_url(re.compile("scaled=false"))
 
 
 def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
@@ -280,16 +271,6 @@ def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
     page.get_by_text("Mask after the softmax", exact=True).first.click()
     expect(page.get_by_text("rows no longer sum to 1")).to_be_visible()
     expect(page.get_by_text(re.compile(r"The rows sum to 0\.\d\d to"))).to_be_visible()
-
-
-@pytest.mark.parametrize(("checkpoint", "charts"), [(NAME, (4, 3, 3, 3)), ("imdb-sentiment", (4, 4, 1, 3))])
-def test_each_part_of_positions_can_be_opened(visit: Visit, checkpoint: str, charts: tuple[int, ...]) -> None:
-    page = visit(f"positions?checkpoint={checkpoint}")
-    settle(page)
-    names = ("Waves and counters", "Distances and rotation", "In a sentence", "The matrix")
-    for name, count in zip(names, charts, strict=True):
-        page.get_by_role("tab", name=name).click()
-        expect(page.locator(".js-plotly-plot")).to_have_count(count)
 
 
 def test_a_review_can_be_chosen(visit: Visit) -> None:

@@ -109,9 +109,12 @@ def test_a_browser_writes_the_same_tokens_with_the_same_maps(chromium: Browser, 
 
 @pytest.mark.parametrize("missing", ["", "WebAssembly"], ids=["in WebAssembly", "in plain JavaScript"])
 def test_a_browser_computes_the_models_of_others(missing: str, chromium: Browser, site: str, tmp_path: Path) -> None:
-    """Every hook point of a pass, the text of greedy search, and the logits without a head."""
+    """Every hook point of a pass, the text of greedy search, and the logits without a head.
+
+    Some families of each task: test_engine_foreign.py compares all of them in Node.js, which has the same kernels.
+    """
     given, expected = [], []
-    for family in CASES[-1:] if missing else CASES:
+    for family in CASES[-1:] if missing else CASES[::5]:
         model, more = small_model(family, tmp_path / family.name)
         given.append(more)
         expected.append(what_the_library_computes(model, family.task, more))

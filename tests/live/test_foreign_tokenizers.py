@@ -74,7 +74,7 @@ def tokenizers() -> dict[str, Tokenizer]:
 
 
 def test_every_kind_has_the_same_ids_texts_and_templates(tokenizers: dict[str, Tokenizer]) -> None:
-    texts = lines(250)
+    texts = lines(90)
     jobs = [
         {"files": {"tokenizer.json": one.to_str()}, "lines": texts, "second": SECOND} for one in tokenizers.values()
     ]
@@ -154,7 +154,7 @@ def test_folders_with_files_of_sentencepiece_alone(model_type: str, tmp_path: Pa
     SENTENCE_PIECE_FILES[model_type](tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
     theirs = AutoTokenizer.from_pretrained(tmp_path)
-    texts = [*lines(300), " >>deu<< a", ">>deu<< a dog", ">>xyz<<a", "a </s>b<unk>  c "]
+    texts = [*lines(100), " >>deu<< a", ">>deu<< a dog", ">>xyz<<a", "a </s>b<unk>  c "]
     (found,) = run([{"files": files_of(tmp_path), "lines": texts, "second": SECOND}])
     assert "code" not in found, found
     assert found["size"] == len(theirs)

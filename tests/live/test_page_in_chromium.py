@@ -384,8 +384,10 @@ def test_a_printed_page_has_the_sentence_and_whole_pictures_in_dark_ink(visit: O
 def test_the_model_card_is_in_the_site_and_in_the_file_in_three_languages(visit: Open, folder: Path) -> None:
     limits = {"en": "Limits", "zh": "局限", "ko": "한계"}
     for one in ({}, {"address": (folder / "one.html").as_uri()}):
+        page = visit("#checkpoints?lang=ko", **one)
         for language, word in limits.items():
-            card = visit(f"#checkpoints?lang={language}", **one).locator(".card")
+            go(page, f"#checkpoints?lang={language}")
+            card = page.locator(".card")
             expect(card).to_contain_text("CC-BY")
             expect(card).to_contain_text(word)
 

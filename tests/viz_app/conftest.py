@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
 from viz_app.content.examples import EVERYDAY
+from viz_app.server.training_jobs import SPARE
 from viz_app.session.choice_forms import OLD_TABS
 
 NAME = "everyday-de-en"
@@ -36,6 +38,29 @@ def packages_scanned_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def scripts_are_waited_for() -> Iterator[None]:
+    """The harness looks every millisecond whether the script has ended, which takes a fifth of its time."""
+    ask = local_script_runner.require_widgets_deltas
+
+    def wait(runner: LocalScriptRunner, timeout: float = PATIENCE) -> None:
+        assert runner._script_thread is not None
+        runner._script_thread.join(timeout)
+        ask(runner, timeout if runner.script_stopped() else 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_waits() -> Iterator[None]:
+    """The page Train one here starts a process that waits for the button. Its imports take seconds of a core."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SPARE, "prepare", lambda: None)
+        yield
+
+
 @pytest.fixture
 def open_app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     """Open a page by the name of its file, with query parameters."""
@@ -46,9 +71,9 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
         app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=PATIENCE)
         for name, value in query.items():
             app.query_params[name] = value
-        app.run()
         if page != "translate":
-            app.switch_page(f"viz_app/pages/{page}.py").run()
+            app.switch_page(f"viz_app/pages/{page}.py")  # before it runs: no page has another address than its file
+        app.run()
         assert not app.exception, app.exception
         return app
 

@@ -7,7 +7,7 @@ case names. So no analysis can be wrong, and none can fall silent, for one kind 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -19,14 +19,17 @@ from torch import Tensor, nn
 from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
 from model.analysis.contributions import contributions
+from model.analysis.followed import Followed
 from model.analysis.importance import Examples, loss_changes, make_examples, sentence_losses
 from model.analysis.influence import influence
-from model.analysis.lens import decoder_lens
+from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.analysis.patching import patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
+from model.analysis.stations import way_of_token
 from model.analysis.streams import stacks_of
+from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
@@ -43,7 +46,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
-from tests.model.analysis.follow import first_difference, follow, lens_of, stations_of, zeroing_of
+from tests.model.analysis.follow import first_difference, follow
 
 # The library gives this warning for every pre-norm model.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -55,10 +58,19 @@ DRAWN = SearchConfig(method="sample", seed=3)
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A case with its translator."""
+    """A case with its checkpoint, and what all checks ask of it."""
 
     case: Case
     checkpoint: Checkpoint
+
+    @cached_property
+    def followed(self) -> Followed:
+        return follow(self.checkpoint, self.case.text)
+
+    @cached_property
+    def result(self) -> Result:
+        """What the model writes or guesses without a change and without a recording for analyses."""
+        return translate(self.checkpoint, self.case.text)
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -85,9 +97,11 @@ def one_pass(
 
 
 def heads_of(checkpoint: Checkpoint) -> list[Head]:
-    """The first head of every layer of every kind."""
+    """The first head of every layer, where there is one kind; else of a layer of every kind, not always the first."""
     sizes = checkpoint.model.config
-    return [Head(kind, layer, 0) for kind in sizes.kinds for layer in range(sizes.num_layers(kind))]
+    if len(sizes.kinds) == 1:
+        return [Head(kind, layer, 0) for kind in sizes.kinds for layer in range(sizes.num_layers(kind))]
+    return [Head(kind, at % sizes.num_layers(kind), 0) for at, kind in enumerate(sizes.kinds)]
 
 
 def hold_sums(sums: NDArray[np.float32], *, sinks: bool) -> None:
@@ -131,7 +145,7 @@ def typed_text(opened: Opened) -> None:
     if not isinstance(checkpoint.model, Writes):  # what is typed changes nothing
         found = translate(checkpoint, case.text, forced=forced_ids(checkpoint.tokenizers, case.typed))
         assert found.written == ()
-        assert found.text == translate(checkpoint, case.text).text != ""
+        assert found.text == opened.result.text != ""
         return
     start, forced = search_input(checkpoint.model, checkpoint.tokenizers, case.text), opened.forced()
     usual = start.limit or length_limit(len(start.sources[0]), checkpoint.model.config.max_length)
@@ -173,7 +187,7 @@ def padding(opened: Opened) -> None:
     checkpoint = opened.checkpoint
     batch = padded_batch(checkpoint, opened.texts)
     for row, text in enumerate(opened.texts):
-        found = translate(checkpoint, text)
+        found = opened.result if text == opened.case.text else translate(checkpoint, text)
         for head in heads_of(checkpoint):
             stages = layer_stages(checkpoint, batch, head.kind, head.layer)
             own = found.maps[head.kind][head.layer]  # (H, T, S)
@@ -187,7 +201,7 @@ def padding(opened: Opened) -> None:
 
 def one_head(opened: Opened) -> None:
     """The steps of a head end with the weights, the head's output and the layer's output that the model had."""
-    text = follow(opened.checkpoint, opened.case.text)
+    text = opened.followed
     for head in heads_of(opened.checkpoint):
         parts = anatomy(text, head.kind, head.layer)
         for which in range(len(parts.weights)):
@@ -198,7 +212,7 @@ def one_head(opened: Opened) -> None:
 def lengths_of_values(opened: Opened) -> None:
     """A weight times the norm of its value is the norm of the layer's output when all else is silenced."""
     checkpoint = opened.checkpoint
-    text = follow(checkpoint, opened.case.text)
+    text = opened.followed
     found, norms = text.result, value_norms(text)
     for head in heads_of(checkpoint):
         weights = found.maps[head.kind][head.layer]
@@ -221,7 +235,7 @@ def lengths_of_values(opened: Opened) -> None:
 
 def layers(opened: Opened) -> None:
     """The last row of the logit lens contains the predicted tokens."""
-    found, lens = lens_of(opened.checkpoint, opened.case.text)
+    found, lens = opened.followed.result, logit_lens(opened.followed)
     predicted = [token for token in found.written or found.source if token.candidates]
     chosen = slice(int(found.first_token_fixed), None)
     assert lens.difference < ROWS
@@ -234,12 +248,12 @@ def encoder_layers(opened: Opened) -> None:
     """After all layers of the encoder, the early translation is the translation itself."""
     readings = decoder_lens(opened.checkpoint, opened.case.text)
     assert len(readings) == opened.checkpoint.model.config.num_encoder_layers + 1
-    assert readings[-1].text == translate(opened.checkpoint, opened.case.text).text
+    assert readings[-1].text == opened.result.text
 
 
 def contributed(opened: Opened) -> None:
     """The parts add up to the difference of two logits, which is that of the probabilities shown."""
-    text = follow(opened.checkpoint, opened.case.text)
+    text = opened.followed
     translation = text.result
     tokens = translation.written or translation.source
     places = [place for place, token in enumerate(tokens) if token.candidates]
@@ -253,7 +267,7 @@ def contributed(opened: Opened) -> None:
 
 def influenced(opened: Opened) -> None:
     """The vectors of every layer add up to what it wrote; the shares of a word add up to 1; none is of the future."""
-    found = influence(follow(opened.checkpoint, opened.case.text))
+    found = influence(opened.followed)
     assert found.residual < SUMS
     np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=ROWS)
     np.testing.assert_array_equal(np.triu(found.target, 1), 0)
@@ -262,7 +276,7 @@ def influenced(opened: Opened) -> None:
 
 def zeroed(opened: Opened) -> None:
     """With nothing zeroed a layer writes what it wrote; what comes later moves nothing."""
-    found = zeroing_of(opened.checkpoint, opened.case.text)
+    found = value_zeroing(opened.followed)
     assert found.residual < SUMS
     np.testing.assert_allclose(np.triu(found.target, 1), 0, atol=ROWS)
     assert max(found.source.max(initial=0), found.target.max(initial=0)) > SUMS
@@ -270,13 +284,12 @@ def zeroed(opened: Opened) -> None:
 
 def station_by_station(opened: Opened) -> None:
     """Every station is the model's, and the way ends with the model's probabilities."""
-    checkpoint, text = opened.checkpoint, opened.case.text
-    found = translate(checkpoint, text)
-    for stack in stacks_of(checkpoint.model):
+    found = opened.result
+    for stack in stacks_of(opened.checkpoint.model):
         tokens = found.source if stack.name == "encoder" else found.read
         for layer in range(len(stack.streams) - 1):
             for place in {0, len(tokens) - 1}:
-                _, passed, end = stations_of(checkpoint, text, stack.name, layer, place)
+                passed, end = way_of_token(opened.followed, stack.name, layer, place)
                 for station in passed:
                     assert station.difference < SUMS * max(1, np.abs(station.vector).max()), station.name
                 if end is None:
@@ -289,8 +302,7 @@ def station_by_station(opened: Opened) -> None:
 
 def pasted(opened: Opened) -> None:
     """A head patched with its own output changes nothing; a donor sentence is measured for every layer."""
-    checkpoint, text = opened.checkpoint, opened.case.text
-    own = translate(checkpoint, text)
+    checkpoint, text, own = opened.checkpoint, opened.case.text, opened.result
     for head in heads_of(checkpoint):
         found = patch_head(checkpoint, text, text, head)
         assert found.text == own.text
@@ -300,8 +312,7 @@ def pasted(opened: Opened) -> None:
 
 def silenced(opened: Opened) -> None:
     """A head that is silenced has no weight left, and what is written is less or more likely without it."""
-    checkpoint, text = opened.checkpoint, opened.case.text
-    own = translate(checkpoint, text)
+    checkpoint, text, own = opened.checkpoint, opened.case.text, opened.result
     for head in heads_of(checkpoint):
         found = translate(checkpoint, text, edits=Intervention(ablated=frozenset({head})).edits())
         assert found.maps[head.kind][head.layer, head.head].max() == 0
@@ -314,8 +325,7 @@ def silenced(opened: Opened) -> None:
 
 def losses(opened: Opened) -> None:
     """The loss of a translation follows from the probabilities of its words, with and without a head."""
-    checkpoint, text = opened.checkpoint, opened.case.text
-    own = translate(checkpoint, text)
+    checkpoint, text, own = opened.checkpoint, opened.case.text, opened.result
     examples = make_examples(checkpoint, [(text, "")])
     if checkpoint.config.task == "continuation":
         losses_of_prompt(checkpoint, own, examples)
@@ -365,8 +375,7 @@ def together(opened: Opened) -> None:
 def effects(opened: Opened) -> None:
     """The result for each head agrees with a run that silences only this head."""
     checkpoint, text = opened.checkpoint, opened.case.text
-    followed = follow(checkpoint, text)
-    before, found = followed.result, silence_each_head(followed)
+    before, found = opened.followed.result, silence_each_head(opened.followed)
     forced = {at: token.id for at, token in enumerate(before.written)}
     for head in heads_of(checkpoint):
         edits = Intervention(ablated=frozenset({head}))
@@ -408,38 +417,38 @@ CHECKS: Mapping[str, Callable[[Opened], None]] = {
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoint | ClassifierCheckpoint]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Opened]:
     """Opens a case at its first use."""
 
     @cache
-    def once(name: str) -> Checkpoint | ClassifierCheckpoint:
-        return CASES[name].open(tmp_path_factory.mktemp("agreement") / "case")
+    def once(name: str) -> Opened:
+        folder = tmp_path_factory.mktemp("agreement") / "case"
+        return Opened(case=CASES[name], checkpoint=CASES[name].open(folder))
 
     return once
 
 
 NOT_CLASSIFIERS = [name for name, case in CASES.items() if case.task != "classification"]
 CLASSIFIERS = [name for name, case in CASES.items() if case.task == "classification"]
-Open = Callable[[str], Checkpoint | ClassifierCheckpoint]
+Open = Callable[[str], Opened]
 
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("name", NOT_CLASSIFIERS)
 def test_an_analysis_agrees_with_the_model_or_is_refused_with_a_reason(opened: Open, name: str, check: str) -> None:
-    case, checkpoint = CASES[name], opened(name)
-    assert isinstance(checkpoint, Checkpoint)
-    if check not in case.refuses:
-        CHECKS[check](Opened(case=case, checkpoint=checkpoint))
+    refuses = CASES[name].refuses
+    if check not in refuses:
+        CHECKS[check](opened(name))
         return
-    with pytest.raises(ConfigError, match=re.escape(case.refuses[check])) as refusal:
-        CHECKS[check](Opened(case=case, checkpoint=checkpoint))
+    with pytest.raises(ConfigError, match=re.escape(refuses[check])) as refusal:
+        CHECKS[check](opened(name))
     assert str(refusal.value).endswith(".")
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @torch.inference_mode()
 def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) -> None:
-    case, checkpoint = CASES[name], opened(name)
+    case, checkpoint = CASES[name], opened(name).checkpoint
     model = checkpoint.model
     assert isinstance(checkpoint, ClassifierCheckpoint)
     texts, room = (case.short, case.text), model.config.max_length
@@ -489,8 +498,7 @@ def written_by_hand(mixing: HeadMixing, trace: Trace, name: str, maps: NDArray[n
 
 @pytest.mark.parametrize("name", [name for name in NOT_CLASSIFIERS if CASES[name].task != "reading"])
 def test_a_text_longer_than_the_positions_is_cut_there(opened: Open, name: str) -> None:
-    checkpoint = opened(name)
-    assert isinstance(checkpoint, Checkpoint)
+    checkpoint = opened(name).checkpoint
     room = checkpoint.model.config.max_length
     typed = f"{CASES[name].typed} " * (room // len(CASES[name].typed.split()) + 1)
     given = search_input(checkpoint.model, checkpoint.tokenizers, CASES[name].text).prompt_length

@@ -42,7 +42,12 @@ def test_the_model_reads_the_tokens_of_apply_chat_template(chat_model: Checkpoin
     library = AutoTokenizer.from_pretrained(chat_model.path)
     chat = [{"role": "user", "content": "Where is the cat?"}]
     expected = library.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=True)
-    found = translate(with_continuation(chat_model, chat=True, new_tokens=7), "Where is the cat?")
+    changed = with_continuation(chat_model, chat=True, new_tokens=7)
+    assert isinstance(changed.config, ForeignConfig)
+    assert changed.config.tokenizer.chat
+    assert changed.config.tokenizer.chat.before == "<s>[system] Be brief. Be brief. Be brief. [user] "
+    assert changed.config.tokenizer.chat.after == "</s>[assistant] "
+    found = translate(changed, "Where is the cat?")
     read = [found.read[0].id, *(token.id for token in found.written[: found.prompt_length])]
     assert read == list(expected["input_ids"])
     assert len(found.written) - found.prompt_length == 7 or found.finished
@@ -56,14 +61,6 @@ def test_a_template_that_ends_with_the_end_token_does_not_end_the_text(chat_mode
     found = translate(with_continuation(ending, chat=True, new_tokens=3), "Where is the cat?")
     assert found.written[found.prompt_length - 1].id == chat_model.tokenizers.specials.eos
     assert 1 <= len(found.written) - found.prompt_length <= 3
-
-
-def test_what_a_template_adds_is_known(chat_model: Checkpoint) -> None:
-    changed = with_continuation(chat_model, chat=True).config
-    assert isinstance(changed, ForeignConfig)
-    assert changed.tokenizer.chat
-    assert changed.tokenizer.chat.before == "<s>[system] Be brief. Be brief. Be brief. [user] "
-    assert changed.tokenizer.chat.after == "</s>[assistant] "
 
 
 @pytest.fixture(autouse=True)
@@ -81,11 +78,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("{{ 'a' * 9999999999 }}", "too much memory"),
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
-        ("{{ raise_exception('Only tools.') }}", r"Only tools\."),
         ("{% for", "unexpected|Expected|expected"),
         ("{{ messages[0]['content'] * 2 }}", "writes the text 2 times"),
-        ("no text", "writes the text 0 times"),
-        ("{{ 'a' * 30000 }}{{ messages[0]['content'] }}", r"adds 30,000 characters .* limit is 20,000"),
         ("{{ '\\ud800' }}{{ messages[0]['content'] }}", "writes half a character"),
         (" " * 200_001, "has 200,001 characters"),
     ],

@@ -118,7 +118,10 @@ def test_a_page_for_translators_links_to_sentiment_for_a_classifier(open_app: Op
         ("learning", {}),
         ("training", {}),
         ("sentiment", {}),
-        ("circuits", {"circuit_edges": 20}),
+        (
+            "circuits",
+            {"checkpoint": "tiny-gpt-en", "text": "Tom saw Anna.", "giver": "Tom saw Mei.", "circuit_edges": 20},
+        ),
     ],
 )
 def test_a_session_keeps_nothing_that_a_page_computed(
@@ -126,7 +129,7 @@ def test_a_session_keeps_nothing_that_a_page_computed(
 ) -> None:
     # Streamlit keeps 128 sessions after their visitors have left, each with the callbacks of its last page. One that
     # is a function of the page, or closes over a result, would keep all the maps of a long text alive with it.
-    app = open_app(page, checkpoint=NAME, **choices)
+    app = open_app(page, **{"checkpoint": NAME, **choices})
     assert {name: app.session_state[name] for name in choices} == choices
     assert sum(found.nbytes for found in arrays_held_by(app.session_state)) == 0
 

