@@ -24,6 +24,7 @@ SENTENCES = re.compile(r"model/corpora/(phrasebook_\w+\.toml|substitutions\w*\.p
 LINKED = {
     "viz_app/session/choice_forms.py": "giver",
     "viz_app/sections/heads/head_patching.py": '"giver"',
+    "tests/viz_app/pages/test_any_page.py": '"giver"',
     "tests/viz_app/pages/test_circuits_page.py": '"giver"',
     "tests/viz_app/pages/test_classifier_heads.py": "giver=",
     "tests/viz_app/pages/test_foreign_pages.py": "giver=",

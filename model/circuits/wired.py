@@ -273,7 +273,7 @@ def blocks_of(parts: Sequence[Tensor], senders: int) -> int:
 def exchanged(total: Tensor, current: Sequence[Tensor], others: Sequence[Tensor], kept: Tensor) -> Tensor:
     """What each receiver reads if some edges carry other parts, (B, R, T, D), or (B, 1, T, D) if all read the same.
 
-    The sum starts from the parts of the run or from the other parts, whichever leaves fewer senders to exchange.
+    The sum starts from the parts of the run or from the other parts: from those that leave fewer senders to exchange.
 
     Args:
         total: The sum of the parts of the run, (B, 1, T, D).
