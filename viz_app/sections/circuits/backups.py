@@ -16,7 +16,7 @@ def draw_backups(circuit: Circuit) -> None:
     """Draw the table of backup edges, or say that there are none."""
     section(
         t("Does another part take over?"),
-        t("Each of the strongest heads is silenced, one at a time. These edges then do more of the task."),
+        t("Each of the strongest heads is silenced, one at a time. A table lists the edges that then do more."),
     )
     if not circuit.backups:
         st.caption(t("No edge does clearly more without one of these heads."))
@@ -32,7 +32,7 @@ def draw_backups(circuit: Circuit) -> None:
         }
         for one in circuit.backups
     ]
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    number = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
