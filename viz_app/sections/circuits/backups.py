@@ -27,15 +27,15 @@ def draw_backups(circuit: Circuit) -> None:
             tp("edge", "from"): name_of(one.edge.sender),
             tp("edge", "to"): name_of(one.edge.receiver),
             t("reads it as"): t(SIDES[one.edge.side]) if one.edge.side else "",
-            t("effect without the head"): one.effect,
-            t("effect with it"): one.effect_before,
+            t("effect without"): one.effect,
+            t("effect with"): one.effect_before,
         }
         for one in circuit.backups
     ]
-    number = st.column_config.NumberColumn(format="%.3f")
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        column_config={t("effect without the head"): number, t("effect with it"): number},
+        column_config={t("effect without"): number, t("effect with"): number},
         alt=t("Table of the edges that take over"),
     )
