@@ -32,7 +32,7 @@ def attribute(pair: Wired, *, steps: int = STEPS) -> FloatArray:
 
     Args:
         pair: Two texts; the model never changes.
-        steps: m, of the integral, at least.
+        steps: m, the fewest steps of the integral.
     """
     whole, most = pair.donor_difference - pair.own_difference, min(MOST_STEPS, batch_rows(pair))
     while True:

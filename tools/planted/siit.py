@@ -246,7 +246,7 @@ def interchange_accuracy(lesson: Lesson, model: AnyModel, count: int = 1000) -> 
 
 
 def train(plan: Plan, steps: int, *, seed: int = 0) -> AnyModel:
-    """A few minutes on one core."""
+    """Train a model to follow the plan, on one core: five to twelve minutes for 800 to 1,800 steps."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # the sums of more threads differ from run to run
     lesson, model = Lesson(plan, seed=seed), empty(plan).train()
