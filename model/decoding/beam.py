@@ -1,13 +1,15 @@
 """Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, repeat
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from model.config.search import SearchConfig
-from model.decoding.search import Branch, DecoderState, Fate, Hypothesis, Search, SearchInput, Step
+from model.decoding.search import Compared, Continuation, DecoderState, Fate, Hypothesis, Search, SearchInput, Step
 from model.network.protocols import Writes
 
 __all__ = ["beam"]
@@ -35,24 +37,23 @@ def beam(model: Writes, start: SearchInput, search: SearchConfig) -> Search:
     while growing:
         newest = [h.ids[-1] if h.ids else decoder.bos for prefixes in growing.values() for h in prefixes]
         scores, step = decoder.advance(newest)
-        branches: list[Branch] = []
+        compared: list[Compared] = []
         kept: dict[int, list[Hypothesis]] = {}
-        first_row = 0
-        for sentence, prefixes in growing.items():
-            compared = continuations(prefixes, first_row, scores, size, decoder, step)
-            first_row += len(prefixes)
-            fates = decide_fates(compared, size=size, limit=decoder.limits[sentence])
-            done[sentence] += [h for h, fate in zip(compared, fates, strict=True) if fate in ("ended", "cut")]
-            going = [h for h, fate in zip(compared, fates, strict=True) if fate == "kept"]
-            if going and stops(search, going[0], done[sentence], limit=decoder.limits[sentence]):
+        found = continuations(list(growing.values()), scores, size, decoder, step)
+        for sentence, longer in zip(growing, found, strict=True):
+            limit = decoder.limits[sentence]
+            fates = decide_fates(longer, size=size, cut=decoder.length >= limit)
+            going = [c.extended() for c, fate in zip(longer, fates, strict=True) if fate == "kept"]
+            done[sentence] += [c.extended() for c, fate in zip(longer, fates, strict=True) if fate in ("ended", "cut")]
+            if going and stops(search, going[0], done[sentence], limit=limit):
                 going, fates = [], ["pruned" if fate == "kept" else fate for fate in fates]
-            kept[sentence] = going
-            branches += [make_branch(sentence, h, fate) for h, fate in zip(compared, fates, strict=True)]
-        yield replace(step, branches=tuple(branches))
-        before, growing = growing, {sentence: prefixes for sentence, prefixes in kept.items() if prefixes}
+            if going:
+                kept[sentence] = going
+            compared += zip(repeat(sentence), longer, fates)
+        yield replace(step, compared=tuple(compared))
+        growing = kept
         if growing:
-            rows = [hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes]
-            decoder.select(rows, same_source=sentence_per_row(growing) == sentence_per_row(before))
+            decoder.select([hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes])
     return [max(ended, key=lambda h: h.score(search.length_penalty)) for ended in done]
 
 
@@ -74,40 +75,42 @@ def stops(search: SearchConfig, best: Hypothesis, done: Sequence[Hypothesis], *,
 
 
 def continuations(
-    prefixes: Sequence[Hypothesis], first_row: int, scores: Tensor, size: int, decoder: DecoderState, step: Step
-) -> list[Hypothesis]:
-    """The best continuations of one sentence's hypotheses, best first: enough that `size` of them can go on.
+    growing: Sequence[Sequence[Hypothesis]], scores: Tensor, size: int, decoder: DecoderState, step: Step
+) -> list[list[Continuation]]:
+    """The best continuations of each sentence's hypotheses, best first: enough that `size` of them can go on.
 
     Args:
-        prefixes: The hypotheses, in the order of their rows.
-        first_row: The batch row of the first one.
+        growing: The hypotheses of each sentence, in the order of their rows.
         scores: Of all rows, (R, V).
         size: Width of the beam.
         decoder: After the pass.
         step: The pass.
     """
-    rows = scores[first_row : first_row + len(prefixes)]  # (P, V)
-    totals = torch.tensor([hypothesis.total for hypothesis in prefixes], device=rows.device)[:, None] + rows  # (P, V)
-    best = totals.flatten().topk(min((1 + len(decoder.end_ids)) * size, totals.numel()))
-    longer = []
-    for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-        if total == float("-inf"):
-            break  # the rest is masked
-        prefix, token = divmod(index, totals.size(-1))
-        row = first_row + prefix
-        longer.append(
-            prefixes[prefix].extended(
-                token=token,
-                log_prob=step.log_prob(row, token),
-                score=float(rows[prefix, token]),
-                row=row,
-                finished=decoder.ends(token),
-            )
-        )
-    return longer
+    most = (1 + len(decoder.end_ids)) * size
+    # The best of a sentence are among the best of each of its rows.
+    values, tokens = scores.topk(min(most, scores.size(-1)))  # (R, N)
+    prefixes, width = [h for hypotheses in growing for h in hypotheses], values.size(-1)
+    totals = torch.tensor([h.total for h in prefixes], device=values.device)[:, None] + values  # (R, N)
+    by_sentence = pad_sequence(
+        totals.split([len(hypotheses) for hypotheses in growing]), batch_first=True, padding_value=float("-inf")
+    ).flatten(1)  # (B, P·N)
+    best = by_sentence.topk(min(most, by_sentence.size(1)))  # (B, M)
+    first_rows = torch.tensor([0, *accumulate(map(len, growing))][:-1], device=values.device)[:, None]
+    rows = (first_rows + best.indices // width).clamp(max=len(prefixes) - 1)  # (B, M)
+    places = best.indices % width
+    chosen = tokens[rows, places]
+    columns = (best.values, rows, chosen, step.log_probs_of(rows, chosen), values[rows, places])
+    return [
+        [
+            Continuation(prefixes[row], row, token, log_prob, score, decoder.ends(token))
+            for total, row, token, log_prob, score in zip(*sentence, strict=True)
+            if total > float("-inf")  # the rest is masked
+        ]
+        for sentence in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
-def decide_fates(compared: Sequence[Hypothesis], *, size: int, limit: int) -> list[Fate]:
+def decide_fates(compared: Sequence[Continuation], *, size: int, cut: bool) -> list[Fate]:
     """Decide which continuations of one sentence end, go on, are cut or are pruned.
 
     A hypothesis that ends counts if it is among the `size` best. Of the others, the `size` best go on.
@@ -115,28 +118,15 @@ def decide_fates(compared: Sequence[Hypothesis], *, size: int, limit: int) -> li
     Args:
         compared: The continuations, best first.
         size: Width of the beam.
-        limit: How many tokens a hypothesis may have.
+        cut: The sentence has as many tokens as it may have.
     """
-    others: Fate = "cut" if len(compared[0].ids) >= limit else "kept"
+    others: Fate = "cut" if cut else "kept"
     fates: list[Fate] = []
     places_left = size
-    for rank, hypothesis in enumerate(compared):
-        if hypothesis.finished:
+    for rank, continuation in enumerate(compared):
+        if continuation.finished:
             fates.append("ended" if rank < size else "pruned")
         else:
             fates.append(others if places_left else "pruned")
             places_left = max(places_left - 1, 0)
     return fates
-
-
-def make_branch(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
-    """The newest token of a hypothesis as a branch of the search."""
-    row, token = hypothesis.rows[-1], hypothesis.ids[-1]
-    return Branch(
-        sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, total=hypothesis.total, fate=fate
-    )
-
-
-def sentence_per_row(growing: Mapping[int, Sequence[Hypothesis]]) -> list[int]:
-    """The sentence of each batch row."""
-    return [sentence for sentence, prefixes in growing.items() for _ in prefixes]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, groupby, takewhile
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,9 +13,22 @@ from torch.nn.utils.rnn import pad_sequence
 from model.config.section import ConfigError
 from model.network.protocols import Writes
 from model.text.vocab import OURS, Specials, TextRules
+from model.trace import active_trace
 
 __all__ = [
-    *("NOTHING_FORCED", "Branch", "DecoderState", "Fate", "Hypothesis", "Search", "SearchInput", "Step", "finish"),
+    *(
+        "NOTHING_FORCED",
+        "Branch",
+        "Compared",
+        "Continuation",
+        "DecoderState",
+        "Fate",
+        "Hypothesis",
+        "Search",
+        "SearchInput",
+        "Step",
+        "finish",
+    ),
     *("forced_prefix", "greedy", "greedy_ids", "length_limit", "without_padding", "write_one_by_one"),
 ]
 
@@ -48,11 +61,22 @@ class Step:
 
     distribution: Tensor  # (R, V), natural logarithms
     fixed: bool = False  # the model chose nothing: each text has this token, see `Specials.first`
-    branches: tuple[Branch, ...] = ()  # of beam search
+    compared: tuple["Compared", ...] = ()  # by beam search
 
-    def log_prob(self, row: int, token: int) -> float:
-        """The log-probability of a token of the pass; 0 where the model chose nothing."""
-        return 0.0 if self.fixed else float(self.distribution[row, token])
+    def log_probs_of(self, rows: Tensor, tokens: Tensor) -> Tensor:
+        """The log-probabilities of tokens of the pass, each in its row; 0 where the model chose nothing."""
+        found = self.distribution[rows, tokens]
+        return torch.zeros_like(found) if self.fixed else found
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """What beam search compared: the sentences in their order, and of each the best first."""
+        return tuple(
+            Branch(sentence=sentence, row=row, token=token, log_prob=longer.log_prob, total=longer.total, fate=fate)
+            for sentence, (_, row, token, *_), longer, fate in (
+                (sentence, found, found.extended(), fate) for sentence, found, fate in self.compared
+            )
+        )
 
     @cached_property
     def _best(self) -> tuple[Tensor, Tensor]:
@@ -103,24 +127,31 @@ class Hypothesis:
         """
         return self.total / max(len(self.ids) - self.prompt_length, 1) ** length_penalty
 
-    def extended(self, *, token: int, log_prob: float, score: float, row: int, finished: bool) -> "Hypothesis":
-        """The hypothesis with one more token.
 
-        Args:
-            token: Its id.
-            log_prob: The model's own.
-            score: The log-probability with the changes of the model's rules.
-            row: The batch row that computed it.
-            finished: Whether the token ends the text.
-        """
+class Continuation(NamedTuple):
+    """A hypothesis with one more token. Beam search compares many, and extends few."""
+
+    prefix: Hypothesis
+    row: int  # the batch row that computed the token
+    token: int
+    log_prob: float  # the model's own
+    score: float  # the log-probability with the changes of the model's rules
+    finished: bool  # the token ends the text
+
+    def extended(self) -> Hypothesis:
+        """The longer hypothesis."""
+        prefix = self.prefix
         return Hypothesis(
-            ids=(*self.ids, token),
-            log_probs=(*self.log_probs, log_prob),
-            total=self.total + score if len(self.ids) >= self.prompt_length else 0.0,
-            rows=(*self.rows, row),
-            finished=finished,
-            prompt_length=self.prompt_length,
+            ids=(*prefix.ids, self.token),
+            log_probs=(*prefix.log_probs, self.log_prob),
+            total=prefix.total + self.score if len(prefix.ids) >= prefix.prompt_length else 0.0,
+            rows=(*prefix.rows, self.row),
+            finished=self.finished,
+            prompt_length=prefix.prompt_length,
         )
+
+
+Compared = tuple[int, Continuation, Fate]  # the sentence, a continuation of it, and what becomes of that
 
 
 def finish(search: Generator[Step, None, Result], *, keep_steps: bool = True) -> tuple[list[Step], Result]:
@@ -165,7 +196,7 @@ class RuledRows:
             rules: Of each source.
         """
         self.rules = rules
-        self.sources = list(range(len(rules)))  # the source of each row
+        self.sources: Sequence[int] = range(len(rules))  # the source of each row
         self.written = torch.empty(len(rules), 0, dtype=torch.long)  # (R, T)
 
     def append(self, tokens: Sequence[int], device: torch.device) -> None:
@@ -173,10 +204,9 @@ class RuledRows:
         newest = torch.tensor(tokens, device=device)[:, None]
         self.written = torch.cat([self.written.to(device), newest], dim=1)
 
-    def select(self, rows: Sequence[int], index: Tensor) -> None:
-        """Take these rows for the next pass; `index` is the same as a tensor."""
-        self.sources = [self.sources[row] for row in rows]
-        self.written = self.written[index]
+    def select(self, rows: Tensor, sources: Sequence[int]) -> None:
+        """Take these rows for the next pass, and the source of each."""
+        self.sources, self.written = sources, self.written[rows]
 
     def scores(self, scores: Tensor, banned: Tensor) -> Tensor:
         """The scores (R, V) after the rules, and without the banned tokens.
@@ -217,6 +247,8 @@ class DecoderState:
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
         self.cache = model.start_cache()
+        self.sources = list(range(len(source)))  # of each row
+        self.held = self.sources  # the source of each row of the memory
         self.length = 0  # how many tokens the search has read
         self.bos, self.first = specials.bos, specials.first
         self.eos, self.end_ids = specials.eos, {specials.eos, *specials.more_ends}
@@ -273,10 +305,8 @@ class DecoderState:
 
     def ending_unknown(self, scores: Tensor) -> Tensor:
         """Scores (R, V) with the end of the text as the only choice in each row that has NaN."""
-        unknown = scores.isnan()
-        if not bool(unknown.any()):
-            return scores
-        return torch.where(unknown.any(dim=-1, keepdim=True), only(self.eos, scores, 0.0), scores)
+        unknown = scores.amax(dim=-1, keepdim=True).isnan()  # the largest of a row with NaN is NaN
+        return torch.where(unknown, only(self.eos, scores, 0.0), scores) if bool(unknown.any()) else scores
 
     def read_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """One pass over tokens (R, T): the logits of the token after each, (R, T, V)."""
@@ -296,22 +326,36 @@ class DecoderState:
         """
         return token in self.end_ids and self.length > max(self.last_forced, self.empty.prompt_length)
 
-    def select(self, rows: Sequence[int], *, same_source: bool) -> None:
+    def select(self, rows: Sequence[int]) -> None:
         """Take these rows of the batch for the next pass.
 
         Args:
             rows: Of the latest pass; a row may appear more than once.
-            same_source: Each row keeps its source sentence, so the encoder's output stays in place.
         """
-        index = torch.tensor(rows, device=self.memory.device)
-        self.cache.select(index, same_source=same_source)
+        index, device = torch.tensor(rows, device=self.memory.device), self.memory.device
+        self.sources = [self.sources[row] for row in rows]
+        before, self.held = self.held, self.sources
+        # A trace expects that each row has its own keys.
+        if self.cache.shares_memory and active_trace() is None:
+            self.held = once_each(self.sources)
+        kept = None
+        if self.held != before:
+            places = {source: place for place, source in enumerate(before)}
+            kept = torch.tensor([places[source] for source in self.held], device=device)
+            self.memory = self.memory[kept]
+            self.mask = None if self.mask is None else self.mask[kept]
+        self.cache.select(index, sources=kept)
         if self.ruled:
-            self.ruled.select(rows, index)
+            self.ruled.select(index, self.sources)
         if self.length < self.ahead.size(1):  # part of the prefix is not yet used
             self.ahead = self.ahead[index]
-        if not same_source:
-            self.memory = self.memory[index]
-            self.mask = None if self.mask is None else self.mask[index]
+
+
+def once_each(sources: Sequence[int]) -> list[int]:
+    """Each source once if all have the same number of neighbouring rows, else the source of each row."""
+    each = list(dict.fromkeys(sources))
+    rows = len(sources) // len(each)
+    return each if list(sources) == [source for source in each for _ in range(rows)] else list(sources)
 
 
 def forced_prefix(model: Writes, start: SearchInput) -> list[int]:
@@ -378,12 +422,11 @@ def write_one_by_one(decoder: DecoderState, choose: Callable[[Tensor], list[int]
         yield step
         given = decoder.forced.get(length - 1)  # no token is drawn there, so a prompt does not change a sample
         tokens = choose(scores) if given is None else [given for _ in tokens]
-        for row, token in enumerate(tokens):
+        log_probs = step.log_probs_of(torch.arange(len(tokens)), torch.tensor(tokens)).tolist()
+        for row, (token, log_prob) in enumerate(zip(tokens, log_probs, strict=True)):
             if not hypotheses[row].finished and length <= decoder.limits[row]:
-                log_prob, ended = step.log_prob(row, token), decoder.ends(token)
-                hypotheses[row] = hypotheses[row].extended(
-                    token=token, log_prob=log_prob, score=log_prob, row=row, finished=ended
-                )
+                ended = decoder.ends(token)
+                hypotheses[row] = Continuation(hypotheses[row], row, token, log_prob, log_prob, ended).extended()
         if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
             break
     return hypotheses

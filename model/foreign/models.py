@@ -164,6 +164,8 @@ class ForeignModel(nn.Module):
 class ForeignCache:
     """The library's keys and values of earlier steps, with the methods of our own cache."""
 
+    shares_memory = False
+
     def __init__(self) -> None:
         self.steps = EncoderDecoderCache(DynamicCache(), DynamicCache())
 
@@ -172,9 +174,9 @@ class ForeignCache:
         """Target positions that have been decoded."""
         return int(self.steps.get_seq_length())
 
-    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
-        cache: LibraryCache = self.steps.self_attention_cache if same_source else self.steps
+        cache: LibraryCache = self.steps.self_attention_cache if sources is None else self.steps
         cache.reorder_cache(cast(torch.LongTensor, rows))
 
 
@@ -298,12 +300,14 @@ def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
 class LanguageModelCache:
     """The library's keys and values."""
 
+    shares_memory = False
+
     def __init__(self) -> None:
         self.steps = DynamicCache()
         self.length = 0  # tokens that have been read
         self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
 
-    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
         self.steps.reorder_cache(cast(torch.LongTensor, rows))
         self.read = None if self.read is None else self.read[rows]

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.network.cache import KeyValue, for_heads
+from model.network.cache import KeyValue, by_source, for_heads
 from model.network.cpu_attention import attend_on_cpu
 from model.network.dropout import Dropout
 from model.network.positional import LayerPositions
@@ -131,7 +131,7 @@ class MultiHeadAttention(nn.Module):
         keys, values = self.for_each_head(keys), self.for_each_head(values)  # (B, H, S, K)
         bias = self.positions.bias(queries.size(2), keys.size(2), offset=offset)  # (1, H, T, S)
         attend = self.written_out if self.needs_steps or active_trace() is not None else self.fused
-        heads = attend(queries, keys, values, mask, bias)  # (B, H, T, K)
+        heads = by_source(attend, queries, keys, values, mask, bias)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
 
     @property

@@ -5,68 +5,93 @@ Self-attention adds one position per step. Cross-attention is computed once and 
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["DecoderCache", "KeyValue", "for_heads"]
+__all__ = ["DecoderCache", "KeyValue", "by_source", "for_heads"]
+
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None, Tensor | None], Tensor]
 
 
 class KeyValue:
-    """Keys and values of one attention layer, (B, H, S, K) each, in buffers that can grow.
+    """Keys and values of one attention layer, (B, H, S, K) each, in a buffer that can grow.
 
     Where heads share keys and values, each is kept once, (B, G, S, K). A trace needs them for each head, because an
     edit may change only some heads. Then the cache has them for each head from its first traced step.
     """
 
     def __init__(self) -> None:
-        self._keys: Tensor | None = None
-        self._values: Tensor | None = None
+        self._buffer: Tensor | None = None  # (S, 2, B, H, K), so that positions and rows are copied in long pieces
         self.length = 0
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add positions and return all of them."""
         start, self.length = self.length, self.length + keys.size(2)
-        if self._keys is None or self._values is None:
-            self._keys, self._values = keys, values
-            return keys, values
-        if keys.size(1) != self._keys.size(1):
-            heads = max(keys.size(1), self._keys.size(1))
-            self._keys, self._values = for_heads(self._keys, heads), for_heads(self._values, heads)
-            keys, values = for_heads(keys, heads), for_heads(values, heads)
-        if self.length > self._keys.size(2):
+        if self._buffer is None:
+            self._buffer = torch.stack([keys, values]).permute(3, 0, 1, 2, 4)
+            return self.stored()
+        heads = max(keys.size(1), self._buffer.size(3))
+        self._buffer = for_heads(self._buffer, heads, dim=3)
+        if self.length > len(self._buffer):
             # Doubling keeps the cost per token constant.
-            room = max(2 * self.length, 32) - self._keys.size(2)
-            self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
-        self._keys[:, :, start : self.length] = keys
-        self._values[:, :, start : self.length] = values
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+            room = max(2 * self.length, 32) - len(self._buffer)
+            self._buffer = F.pad(self._buffer, (0, 0) * 4 + (0, room))
+        for part, new in enumerate((keys, values)):
+            self._buffer[start : self.length, part] = for_heads(new, heads).permute(2, 0, 1, 3)
+        return self.stored()
+
+    def stored(self) -> tuple[Tensor, Tensor]:
+        """All keys and values so far."""
+        assert self._buffer is not None
+        keys, values = self._buffer[: self.length].permute(1, 2, 3, 0, 4)
+        return keys, values
 
     def cut(self, length: int) -> None:
         """Forget the positions from `length` on. What others have of them stays, because new ones get new memory."""
         self.length = length
-        if self._keys is not None and self._values is not None:
-            self._keys, self._values = self._keys[:, :, :length], self._values[:, :, :length]
+        self._buffer = None if self._buffer is None else self._buffer[:length]
 
     def once(self, compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         """Call `compute` only the first time, and return its keys and values."""
-        if self._keys is None or self._values is None:
-            self._keys, self._values = compute()
-        return self._keys, self._values
+        return self.append(*compute()) if self._buffer is None else self.stored()
 
     def select(self, rows: Tensor) -> None:
         """Keep the given batch rows, in the given order (a row may be kept more than once)."""
-        if self._keys is not None and self._values is not None:
-            self._keys = self._keys.index_select(0, rows)
-            self._values = self._values.index_select(0, rows)
+        if self._buffer is None:
+            return
+        length, parts, _, *shape = self._buffer.shape
+        buffer = self._buffer.new_empty(length, parts, len(rows), *shape)
+        torch.index_select(self._buffer[: self.length], 2, rows, out=buffer[: self.length])
+        self._buffer = buffer
 
 
-def for_heads(x: Tensor, heads: int) -> Tensor:
-    """Keys or values (B, G, S, K), each as often as heads share it: (B, H, S, K)."""
-    return x if x.size(1) == heads else x.repeat_interleave(heads // x.size(1), dim=1)
+def for_heads(x: Tensor, heads: int, *, dim: int = 1) -> Tensor:
+    """Keys or values (B, G, S, K), each as often as heads share it: (B, H, S, K). The heads are in dimension `dim`."""
+    return x if x.size(dim) == heads else x.repeat_interleave(heads // x.size(dim), dim=dim)
+
+
+def by_source(
+    attend: Attend, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """Attention in which N neighbouring rows of queries (B·N, H, T, K) read the keys of one of B sources.
+
+    The queries of neighbours become one longer row. No query depends on another one, so this changes no number.
+
+    Returns:
+        (B·N, H, T, K).
+    """
+    if len(keys) == len(queries):
+        return attend(queries, keys, values, mask, bias)
+    longer = queries.unflatten(0, (len(keys), -1)).transpose(1, 2).flatten(2, 3)  # (B, H, N·T, K)
+    heads = attend(longer, keys, values, mask, bias)
+    return heads.unflatten(2, (-1, queries.size(2))).transpose(1, 2).flatten(0, 1)
 
 
 class DecoderCache:
     """One `KeyValue` for the self-attention and one for the cross-attention of each decoder layer."""
+
+    shares_memory = True
 
     def __init__(self, num_layers: int) -> None:
         self.self_attention = [KeyValue() for _ in range(num_layers)]
@@ -82,7 +107,10 @@ class DecoderCache:
         for cache in self.self_attention:
             cache.cut(length)
 
-    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder the hypotheses of a beam search, see `KeyValue.select`."""
-        for cache in self.self_attention if same_source else self.self_attention + self.cross_attention:
+    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
+        """Keep and reorder the hypotheses of a beam search, see `Cache.select`."""
+        for cache in self.self_attention:
             cache.select(rows)
+        if sources is not None:
+            for cache in self.cross_attention:
+                cache.select(sources)

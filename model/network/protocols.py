@@ -203,12 +203,17 @@ class Cache(Protocol):
         """How many target positions have been decoded."""
         ...
 
-    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+    @property
+    def shares_memory(self) -> bool:
+        """Whether N neighbouring rows of the target may read one row of the memory, the same N for all."""
+        ...
+
+    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder the hypotheses of a beam search.
 
         Args:
             rows: For each new batch row, the old row that it continues, (B,).
-            same_source: Every row keeps its source sentence, so what was computed from the source does not change.
+            sources: The rows of the memory to keep. None if what was computed from the source does not change.
         """
         ...
 

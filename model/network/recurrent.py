@@ -27,17 +27,19 @@ __all__ = ["RecurrentCache", "RecurrentTranslator"]
 class RecurrentCache:
     """What decoding keeps between steps: the state of the GRU, and the keys of the source."""
 
+    shares_memory = False
+
     def __init__(self) -> None:
         self.length = 0
         self.state: Tensor | None = None  # (B, C)
         self.keys: Tensor | None = None  # (B, 1, S, C)
 
-    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder the hypotheses of a beam search, see `Cache.select`."""
         if self.state is not None:
             self.state = self.state.index_select(0, rows)
-        if self.keys is not None and not same_source:
-            self.keys = self.keys.index_select(0, rows)
+        if self.keys is not None and sources is not None:
+            self.keys = self.keys.index_select(0, sources)
 
 
 class AdditiveAttention(nn.Module):

@@ -73,11 +73,11 @@ def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:
         decoding = DecoderState(make_model(), given(source[:1].expand(2, -1), forced={0: 7, 1: 9}))
         read = decoding.ahead
         decoding.advance([2, 2])
-        decoding.select([1, 1], same_source=True)
+        decoding.select([1, 1])
         assert torch.equal(decoding.ahead, read[[1, 1]])
         decoding.advance([7, 7])
         last = decoding.ahead
-        decoding.select([1, 1], same_source=True)
+        decoding.select([1, 1])
         assert decoding.ahead is last
 
 
