@@ -36,6 +36,7 @@ from model.inference.run import (
     source_tokens,
     written_tokens,
 )
+from model.network.direct import direct
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
@@ -377,6 +378,7 @@ def best_hypotheses(
         raise ConfigError("This model reads a text and writes nothing. Only a translator takes many texts at once.")
     if model.task != "translation":
         raise ConfigError("This model continues a text. Only a translator takes many texts at once.")
+    model = direct(model)
     ids = [tokenizers.source_ids(line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)

@@ -6,7 +6,6 @@ Self-attention adds one position per step. Cross-attention is computed once and 
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 __all__ = ["DecoderCache", "KeyValue", "by_source", "for_heads"]
@@ -35,8 +34,9 @@ class KeyValue:
         self._buffer = for_heads(self._buffer, heads, dim=3)
         if self.length > len(self._buffer):
             # Doubling keeps the cost per token constant.
-            room = max(2 * self.length, 32) - len(self._buffer)
-            self._buffer = F.pad(self._buffer, (0, 0) * 4 + (0, room))
+            grown = self._buffer.new_empty(max(2 * self.length, 32), *self._buffer.shape[1:])
+            grown[:start] = self._buffer[:start]
+            self._buffer = grown
         for part, new in enumerate((keys, values)):
             self._buffer[start : self.length, part] = for_heads(new, heads).permute(2, 0, 1, 3)
         return self.stored()

@@ -10,18 +10,21 @@ from typing import Any, TypeVar
 
 from torch import nn
 
+from model.network.own_model import OwnModel
+
 __all__ = ["direct"]
 
+Model = TypeVar("Model")
 Module = TypeVar("Module", bound=nn.Module)
 
 
-def direct(module: Module) -> Module:
-    """A copy that shares the weights, with its modules called directly.
+def direct(model: Model) -> Model:
+    """A copy of a model of ours that shares the weights, with its modules called directly; other models as they come.
 
     The copy is for a model that stays on its device and in its mode. Hooks that PyTorch would call, such as those of
     `register_forward_hook`, are not called.
     """
-    return copied(module, {})
+    return copied(model, {}) if isinstance(model, OwnModel) else model
 
 
 def copied(module: Module, done: dict[nn.Module, nn.Module]) -> Module:

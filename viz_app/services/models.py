@@ -33,7 +33,6 @@ from model.inference.search_tree import SearchTree, search_tree
 from model.inference.translate import compute, forced_ids, translate
 from model.network.device import pick_device
 from model.network.direct import direct
-from model.network.own_model import OwnModel
 from model.text.pair import Text, texts_of
 from viz_app.content.translation import t
 from viz_app.server.resources import available, threads
@@ -98,8 +97,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
 
 def called_directly(checkpoint: Opened) -> Opened:
     """The checkpoint with a faster form of our own models, see `direct`. Modules of a library may call each other."""
-    model: object = checkpoint.model
-    return replace(checkpoint, model=cast(Any, direct(model))) if isinstance(model, OwnModel) else checkpoint
+    return replace(checkpoint, model=cast(Any, direct(checkpoint.model)))
 
 
 def as_chosen(checkpoint: Checkpoint, key: CheckpointKey) -> Checkpoint:
