@@ -25,7 +25,7 @@ from tests.conftest import ROOT
 from tools.planted import MODELS, Truth, read_truth, write_folder
 from tools.planted.compiler import empty
 from tools.planted.parts import Plan
-from tools.planted.siit import TRAINED, Lesson, interchange_accuracy, losses_of, program_of, trained_model
+from tools.planted.siit import TRAINED, SwappedTexts, interchange_accuracy, losses_of, program_of, trained_model
 from tools.planted.truth import keys_and_queries
 
 TEXTS = 200
@@ -141,7 +141,7 @@ def where(
 @pytest.mark.parametrize("name", TRAINED)
 def test_a_trained_model_does_what_its_program_does_with_swapped_parts(name: str) -> None:
     plan, _ = TRAINED[name]
-    accuracy = interchange_accuracy(Lesson(plan, texts=500, seed=2), trained_model(plan), 300)
+    accuracy = interchange_accuracy(SwappedTexts(plan, texts=500, seed=2), trained_model(plan), 300)
     assert accuracy[0] == 1.0, "unchanged"
     assert min(accuracy[1:]) > 0.99, "parts of the plan swapped, and others swapped"
 
@@ -149,8 +149,8 @@ def test_a_trained_model_does_what_its_program_does_with_swapped_parts(name: str
 def test_the_program_itself_has_no_loss_and_an_untrained_model_has_all_three() -> None:
     plan, _ = TRAINED["previous-word-trained"]
     torch.manual_seed(0)
-    lesson = Lesson(plan, texts=200)
-    program, untrained = (losses_of(lesson, model) for model in (program_of(plan), empty(plan)))
+    texts = SwappedTexts(plan, texts=200)
+    program, untrained = (losses_of(texts, model) for model in (program_of(plan), empty(plan)))
     for one in ("behaviour", "interchange", "strict"):
         assert getattr(program, one) < 0.5 < getattr(untrained, one), one
 

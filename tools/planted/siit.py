@@ -35,8 +35,8 @@ from tools.planted.truth import all_places
 
 __all__ = [
     "TRAINED",
-    "Lesson",
     "Losses",
+    "SwappedTexts",
     "interchange_accuracy",
     "losses_of",
     "program_of",
@@ -178,8 +178,8 @@ def encoded(plan: Plan, texts: Sequence[Words]) -> tuple[list[list[int]], list[l
     return [[*one, EOS_ID] for one in read], [[BOS_ID, *one] if plan.task == "translation" else [] for one in right]
 
 
-class Lesson:
-    """A plan, its program, and random texts."""
+class SwappedTexts:
+    """A plan, its program, and random texts whose parts of the plan, or other parts, come from another text."""
 
     def __init__(self, plan: Plan, *, texts: int = TEXTS, seed: int = 0) -> None:
         draws = Random(seed)
@@ -226,9 +226,9 @@ class Lesson:
         return ids, edits, two.indices[..., 0], sure
 
 
-def losses_of(lesson: Lesson, model: AnyModel, count: int = BATCH) -> Losses:
-    ids, edits, right, sure = lesson.batch(count)
-    logits = lesson.run(model, ids, edits)
+def losses_of(texts: SwappedTexts, model: AnyModel, count: int = BATCH) -> Losses:
+    ids, edits, right, sure = texts.batch(count)
+    logits = texts.run(model, ids, edits)
     each = F.cross_entropy(logits.transpose(1, 2), right, reduction="none") * sure  # (3 · B, T)
     interchange, strict, behaviour = (
         part.sum() / mask.sum() for part, mask in zip(each.chunk(3), sure.chunk(3), strict=True)
@@ -237,10 +237,10 @@ def losses_of(lesson: Lesson, model: AnyModel, count: int = BATCH) -> Losses:
 
 
 @torch.no_grad()
-def interchange_accuracy(lesson: Lesson, model: AnyModel, count: int = 1000) -> tuple[float, float, float]:
+def interchange_accuracy(texts: SwappedTexts, model: AnyModel, count: int = 1000) -> tuple[float, float, float]:
     """How often a model answers as the program: unchanged, with parts of the plan swapped, and with others swapped."""
-    ids, edits, right, sure = lesson.batch(count)
-    same = (lesson.run(model, ids, edits).argmax(dim=-1) == right) & sure
+    ids, edits, right, sure = texts.batch(count)
+    same = (texts.run(model, ids, edits).argmax(dim=-1) == right) & sure
     inter, strict, plain = (float(a.sum() / b.sum()) for a, b in zip(same.chunk(3), sure.chunk(3), strict=True))
     return plain, inter, strict
 
@@ -249,11 +249,11 @@ def train(plan: Plan, steps: int, *, seed: int = 0) -> AnyModel:
     """Train a model to follow the plan, on one core: five to twelve minutes for 800 to 1,800 steps."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # the sums of more threads differ from run to run
-    lesson, model = Lesson(plan, seed=seed), empty(plan).train()
+    texts, model = SwappedTexts(plan, seed=seed), empty(plan).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
     for step in range(steps):
-        losses = losses_of(lesson, model)
+        losses = losses_of(texts, model)
         optimizer.zero_grad()
         losses.total.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -273,7 +273,7 @@ def main() -> None:
         plan, steps = TRAINED[name]
         model = train(plan, steps)
         save_weights(FOLDER / f"{name}.safetensors", model.state_dict())
-        shares = interchange_accuracy(Lesson(plan, seed=1), trained_model(plan))
+        shares = interchange_accuracy(SwappedTexts(plan, seed=1), trained_model(plan))
         print(name, *(f"{one:.2%}" for one in shares), "behaviour, interchange, strict", flush=True)
 
 
