@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from benchmarks import corpus, decode, live, memory, train_step
+from benchmarks import corpus, decode, gpu, live, memory, train_step
 from model.config.model import ModelConfig
 from tests.conftest import BUNDLED, PATIENCE, ROOT, TOY_DATA
 
@@ -33,6 +33,13 @@ def test_decoding_is_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setattr(sys, "argv", ["decode.py", "--repeats", "1", "--threads", "1"])
     decode.main()
     assert "8 target tokens: " in capsys.readouterr().out
+
+
+def test_a_token_is_timed_on_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "CONFIG", SMALL)
+    seconds = gpu.a_token("cpu", repeats=1)  # a processor has no graphs
+    assert list(seconds) == ["operation by operation"]
+    assert seconds["operation by operation"] > 0
 
 
 def test_the_engine_of_the_browser_is_compared(
