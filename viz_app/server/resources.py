@@ -53,6 +53,7 @@ def freeze_imports() -> None:
     gc.freeze()
 
 
+@cache
 def threads() -> int:
     """Threads for one model. A second thread helps a small model little and other visitors much."""
     return max(1, cores() // 2)

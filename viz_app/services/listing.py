@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +60,7 @@ class CheckpointKey:
         """The key without what a visitor chose."""
         return CheckpointKey(path=self.path, version=self.version)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return checkpoint_name(Path(self.path))
 

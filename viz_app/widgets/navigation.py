@@ -67,7 +67,8 @@ def page_title(name: str) -> str:
 def chosen_task() -> str:
     """What the chosen model does on the page Translate; "" where it does nothing there, and for the default model."""
     chosen = choices().chosen.get("checkpoint")
-    config = next((one.config for one in listed_checkpoints() if one.key.name == chosen), None)
+    listed = listed_checkpoints() if chosen else ()  # reading the folders takes 2 ms
+    config = next((one.config for one in listed if one.key.name == chosen), None)
     return task_of(config) if config and config.task != "classification" else ""
 
 
