@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from viz_app.server.server_state import once_per_run
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import FORMS, fits_into_a_link, read_texts
 
@@ -69,6 +70,7 @@ class Choices:
         return fitting
 
 
+@once_per_run
 def choices() -> Choices:
     """The choices of this visitor."""
     kept: Choices = st.session_state.setdefault("choices", Choices())
