@@ -16,6 +16,8 @@ PLACEHOLDER = re.compile(r"\{([a-z]\w*)\}")
 
 def fill(template: str, values: Mapping[str, object]) -> str:
     """Replace each `{name}` by its value. Other braces, such as those of a formula, stay."""
+    if not values:
+        return template
     return PLACEHOLDER.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], template)
 
 
