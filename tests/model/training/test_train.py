@@ -2,8 +2,6 @@ import csv
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from model.training.run_folder import Progress, average_epochs, load_state, save
 from model.training.schedule import cooled_down, inverse_square_root
 from model.training.train import train
 from tests.conftest import PATIENCE, TOY_DATA, toy_recipe, toy_toml
+from tests.copies import program, start
 
 
 def history(folder: Path) -> list[dict[str, str]]:
@@ -98,20 +97,20 @@ def test_ctrl_c_saves_the_run_and_it_can_be_resumed(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.toml"
     recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    command = ["train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
+    process = start(program, command, said := tmp_path / "said")
     deadline = time.monotonic() + PATIENCE
     while not (out / "history.csv").exists():
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert process.is_alive(), said.read_text()
         assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    assert "Stopped at step" in output
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    assert "Stopped at step" in said.read_text()
     load_checkpoint(out)
     epochs = len(history(out))
-    assert main([*command[3:], "--resume", "--set", f"max_epochs={epochs + 1}"]) == 0
+    assert main([*command, "--resume", "--set", f"max_epochs={epochs + 1}"]) == 0
     assert len(history(out)) == epochs + 1
 
 
