@@ -41,4 +41,4 @@ def test_the_attention_to_the_source_is_an_anti_diagonal(reversing: Path) -> Non
     places = np.arange(LONGEST)
     expected = cross[places, LONGEST - 1 - places]
     assert expected.mean() > 2 * cross[:LONGEST, :LONGEST].mean()
-    assert (cross[:LONGEST].argmax(axis=1) == LONGEST - 1 - places).sum() >= 2  # the last letters may attend to the end token
+    assert (cross[:LONGEST].argmax(axis=1) == LONGEST - 1 - places).sum() >= 2  # the last may attend to the end token

@@ -71,8 +71,8 @@ def test_a_resumed_run_has_the_losses_of_an_uninterrupted_run(tmp_path: Path, ki
         torch.testing.assert_close(resumed[name], tensor, rtol=2e-3, atol=2e-5)
 
 
-def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
-    data = shutil.copytree(TOY_DATA, tmp_path / "data")
+def test_the_first_epochs_read_another_corpus(tmp_path: Path, few_pairs: Path) -> None:
+    data = shutil.copytree(few_pairs, tmp_path / "data")
     (data / "other").mkdir()
     (data / "other" / "train.en").write_text("a heron swims .\n" * 30)
     (data / "other" / "train.de").write_text("ein Reiher schwimmt .\n" * 30)
