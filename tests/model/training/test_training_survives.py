@@ -24,17 +24,8 @@ def command(folder: Path, *options: str) -> list[str]:
     recipe = folder / "toy.toml"
     endless = {"max_epochs": 100_000, "patience": 100_000, "average_epochs": 2, "snapshot_steps": [0, 2, 4]}
     recipe.write_text(toy_toml(batch_tokens=2000, learning_rate=5e-3, warmup_steps=5, **endless))
-    return [
-        "train",
-        str(recipe),
-        "--device",
-        "cpu",
-        "--data-dir",
-        str(TOY_DATA),
-        "--out",
-        str(folder / "run"),
-        *options,
-    ]
+    places = ["--data-dir", str(TOY_DATA), "--out", str(folder / "run")]
+    return ["train", str(recipe), "--device", "cpu", *places, *options]
 
 
 def wait_until_written(path: Path, after: int, process: ForkServerProcess) -> None:
@@ -54,7 +45,7 @@ def test_kill_9_at_any_moment_leaves_a_valid_checkpoint_and_a_run_that_resumes(t
         process = start(program, command(tmp_path, *options), tmp_path / "said")
         wait_until_written(history, before, process)
         time.sleep(moments.uniform(0, 0.5))  # an epoch takes a tenth of a second, half of it spent writing
-        os.kill(process.pid, signal_number)
+        os.kill(process.pid or 0, signal_number)
         process.join(PATIENCE)
         checkpoint = load_checkpoint(out)
         assert translate(checkpoint, "A dog runs.").written
