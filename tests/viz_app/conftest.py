@@ -15,8 +15,9 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
+from tests.copies import WaitingCopy
 from viz_app.content.examples import EVERYDAY
-from viz_app.server.training_jobs import SPARE
+from viz_app.server import training_jobs
 from viz_app.session.choice_forms import OLD_TABS
 
 NAME = "everyday-de-en"
@@ -54,10 +55,11 @@ def scripts_are_waited_for() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_process_waits() -> Iterator[None]:
-    """The page Train one here starts a process that waits for the button. Its imports take seconds of a core."""
+def processes_start_at_once() -> Iterator[None]:
+    """No process waits for the button of the page Train one here, and one that runs is a copy of what has started."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SPARE, "prepare", lambda: None)
+        patch.setattr(training_jobs.SPARE, "prepare", lambda: None)
+        patch.setattr(training_jobs, "start_process", WaitingCopy)
         yield
 
 

@@ -74,7 +74,7 @@ def test_a_text_and_its_parts_get_labels(tmp_path: Path) -> None:
     assert any('.\n "quoted' in text for text, _ in judged)  # the line is still broken where it was
     assert read_reviews(tmp_path, "reviews-distilled", "val") == read_reviews(tmp_path, "reviews", "val")
     # And a classifier learns from it.
-    chosen = recipe(max_length=40).with_settings({"corpus": "reviews-distilled"})
+    chosen = recipe(max_length=40).with_settings({"corpus": "reviews-distilled", "max_epochs": 2})
     train(chosen, data_root=tmp_path, out=tmp_path / "student", device="cpu")
     with (tmp_path / "student" / "history.csv").open() as file:
         assert max(float(row["valid_accuracy"]) for row in csv.DictReader(file)) > 95

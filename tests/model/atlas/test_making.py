@@ -1,10 +1,8 @@
 """A whole atlas: in one run or in several, by one process or three, and what its folder says."""
 
 import json
-import multiprocessing
 import os
 import shutil
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,15 +27,13 @@ from model.inference.run import Result, Run
 from model.inference.translate import compute
 from model.interventions import Head
 from tests.conftest import BUNDLED, PATIENCE
+from tests.copies import places, program, start
 
 MODEL = BUNDLED / "everyday-en-de"
 SUBJECTS = ("The dog", "My sister", "Tom", "An unbelievable station", "Nobody")
 VERBS = ("sees", "likes", "doesn't know", "is looking for")
 OBJECTS = ("12 cats", "the train", "Tom and the dog", "a house, a tree and a house", "you")
 LINES = [f"{s} {v} {o}{end}" for v in VERBS for o in OBJECTS for s, end in zip(SUBJECTS, ".?!..", strict=True)]
-# Copies of a process that has imported everything start at once.
-COPIES = multiprocessing.get_context("forkserver")
-COPIES.set_forkserver_preload([__name__])
 
 
 def write_corpus(folder: Path, lines: Sequence[str]) -> Path:
@@ -201,19 +197,9 @@ def stop_at(done: list[tuple[int, int]]) -> "object":
     return lambda lines, of: done.append((lines, of))
 
 
-def member(arguments: list[str], place: dict[str, str], rank: int) -> None:
-    os.environ.update(place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
-    raise SystemExit(main(arguments))
-
-
 def test_three_processes_make_the_same_atlas_as_one(corpus: Corpus, folder: Path, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "3"}
     arguments = ["atlas", str(MODEL), "--corpus", str(corpus.path), "--out", str(tmp_path / "whole"), "--device", "cpu"]
-    team = [COPIES.Process(target=member, args=(arguments, place, rank)) for rank in range(3)]
-    for one in team:
-        one.start()
+    team = [start(program, arguments, tmp_path / "said", **place) for place in places(3)]
     for one in team:
         one.join(PATIENCE)
     assert [one.exitcode for one in team] == [0, 0, 0]
@@ -222,8 +208,7 @@ def test_three_processes_make_the_same_atlas_as_one(corpus: Corpus, folder: Path
 
 def test_a_process_that_is_killed_loses_no_finished_block(corpus: Corpus, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "whole"
-    killed = COPIES.Process(target=killed_after_one_block, args=(corpus.path, out))
-    killed.start()
+    killed = start(killed_after_one_block, corpus.path, out)
     killed.join(PATIENCE)
     assert killed.exitcode == -9
     again: list[int] = []

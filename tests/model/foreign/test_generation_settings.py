@@ -1,6 +1,7 @@
 """The generation settings in a folder: every search writes what the library's `generate` writes with them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.model.foreign.test_translator import BEGIN, END, PAD, WORDS, build
 
 SOURCE = [5, 6, 7, 8, 5, 6, 15, 30]
 NEW = 12  # tokens
+SEARCHES = (SearchConfig(), SearchConfig(method="beam", beam_size=3), SearchConfig(method="sample", seed=4))
 SIZES = {"vocab_size": WORDS, "pad_token_id": PAD, "bos_token_id": BEGIN, "eos_token_id": END}
 LANGUAGE_MODELS = {
     "GPT-2": lambda: GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=64, **SIZES)),
@@ -93,14 +95,18 @@ def run(
     return finish(start_search(model, start, search))[1][0]
 
 
+@cache
+def without_rules(name: str) -> list[list[int]]:
+    """What we write in each search."""
+    return [written(name, {}, search, 0)[1] for search in SEARCHES]
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("rules", SETTINGS)
 def test_each_search_writes_what_generate_writes(name: str, rules: str) -> None:
-    searches = [SearchConfig(), SearchConfig(method="beam", beam_size=3), SearchConfig(method="sample", seed=4)]
-    own = [written(name, {}, search, 0)[1] for search in searches]
+    own, found = without_rules(name), []
     settings = SETTINGS[rules](own[0][-NEW:])
-    found = []
-    for search in searches:
+    for search in SEARCHES:
         expected, ours = written(name, settings, search, 0)
         assert ours == expected, search.method
         found.append(ours)

@@ -1,3 +1,6 @@
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,3 +18,14 @@ def few_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = (TOY_DATA / "toy" / f"{name}.{language}").read_text().splitlines()[:lines]
             (root / "toy" / f"{name}.{language}").write_text("\n".join(text) + "\n")
     return root
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file may grow beyond 40 kB: writing more fails half-way, as on a full disk. (Python ignores the signal.)"""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

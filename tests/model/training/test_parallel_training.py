@@ -1,7 +1,6 @@
 """Data-parallel training by real processes: the same mathematics as one process with the same global batch."""
 
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -12,27 +11,16 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from benchmarks.server import free_port
 from model.checkpoints.checkpoint import load_checkpoint
 from model.cli.main import main
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
-
-# A process that has imported all that a run imports, now or later; each process of a run is a copy of it.
-COPIES = multiprocessing.get_context("forkserver")
-COPIES.set_forkserver_preload([__name__, "spacy.lang.de", "spacy.lang.en", "torch._dynamo"])
-
-
-@pytest.fixture(autouse=True)
-def no_page_as_main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new process imports the main module first. Tests of pages may leave a page there, which runs in no process."""
-    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+from tests.copies import places, program, start
 
 
 def run(
@@ -102,29 +90,15 @@ def copied(arguments: list[str], processes: int, said: Path) -> str:
 def started(arguments: list[str], processes: int, said: Path) -> list[ForkServerProcess]:
     """Start the command in copies of a process that has imported it, with what a launcher would say to each."""
     said.write_text("")
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
-    count = str(processes)
-    team = [
-        COPIES.Process(
-            target=member, args=(arguments, place | {"WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}, rank, said)
-        )
-        for rank in range(processes)
-    ]
-    for one in team:
-        one.start()
-    return team
+    return [start(member, arguments, said, **place) for place in places(processes)]
 
 
-def member(arguments: list[str], place: dict[str, str], rank: int, said: Path) -> None:
-    """One process of a run: it does what `python -m model` does, and leaves no thread of the exchange.
+def member(arguments: list[str], said: Path) -> None:
+    """One process of a run leaves no thread of the exchange.
 
     Such a thread that is left when Python ends now and then aborts a run that has succeeded.
     """
-    os.environ.update(place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
-    with said.open("a") as output:
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(output.fileno(), stream.fileno())
-    code = main(arguments)
+    code = program(arguments, said)
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]  # none but on Linux
     assert not any("gloo" in name for name in names), names
     sys.exit(code)

@@ -2,23 +2,21 @@
 
 import json
 import os
-import resource
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from model.checkpoints.checkpoint import CheckpointError
 from model.config.recipe import Recipe
 from model.corpora.corpora import CorpusError
 from model.corpora.examples import SHARE, Example, Examples
 from model.training.tokenized import open_tokenized, write_tokenized
 from model.training.train import train
-from tests.conftest import PATIENCE, ROOT, toy_recipe
+from tests.conftest import toy_recipe
+from tests.model.training.conftest import full_disk
 
 EXAMPLES: list[Example | None] = [([5, 3], [2, 6, 7, 3]), None, ([60_000, 8, 3], [2, 3])]
 
@@ -92,28 +90,9 @@ def test_a_damaged_folder_is_refused_and_written_again_once_it_is_deleted(
 
 
 def test_a_full_disk_leaves_no_half_written_folder(tmp_path: Path) -> None:
-    def no_space() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-
-    script = (
-        "from pathlib import Path; from model import CheckpointError\n"
-        "from model.training.tokenized import write_tokenized\n"
-        "examples = (([5] * 20 + [3], [2] + [6] * 20 + [3]) for _ in range(10_000))\n"
-        "try: write_tokenized(Path('ids'), examples, ('<u2', '<u2'), files={})\n"
-        "except CheckpointError as error: print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=no_space,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert "ids could not be written" in done.stdout, done.stderr[-2000:]
+    examples: Iterator[Example] = (([5] * 20 + [3], [2] + [6] * 20 + [3]) for _ in range(10_000))
+    with full_disk(), pytest.raises(CheckpointError, match="ids could not be written"):
+        write_tokenized(tmp_path / "ids", examples, ("<u2", "<u2"), files={})
     assert list(tmp_path.iterdir()) == []
 
 

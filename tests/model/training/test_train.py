@@ -2,8 +2,6 @@ import csv
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from model.training.run_folder import Progress, average_epochs, load_state, save
 from model.training.schedule import cooled_down, inverse_square_root
 from model.training.train import train
 from tests.conftest import PATIENCE, TOY_DATA, toy_recipe, toy_toml
+from tests.copies import program, start
 
 
 def history(folder: Path) -> list[dict[str, str]]:
@@ -58,22 +57,24 @@ def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
 
 
 # In the middle of an epoch, and in a later one.
-@pytest.mark.parametrize(("kind", "steps"), [("words", 7), ("words", 30), ("bpe", 7)])
-def test_a_resumed_run_has_the_losses_of_an_uninterrupted_run(tmp_path: Path, kind: str, steps: int) -> None:
-    settings = {"dropout": 0.2} if kind == "words" else {"dropout": 0.2, "bpe_dropout": 0.2, "batch_tokens": 1000}
-    recipe = toy_recipe(kind, max_epochs=4).with_settings(settings)
-    train(recipe, data_root=TOY_DATA, out=tmp_path / "straight", device="cpu")
+@pytest.mark.parametrize(("kind", "steps"), [("words", 3), ("words", 9), ("bpe", 3)])
+def test_a_resumed_run_has_the_losses_of_an_uninterrupted_run(
+    tmp_path: Path, few_pairs: Path, kind: str, steps: int
+) -> None:
+    settings = {"dropout": 0.2, "batch_tokens": 40} | ({"bpe_dropout": 0.2} if kind == "bpe" else {})
+    recipe = toy_recipe(kind, max_epochs=3).with_settings(settings)
+    train(recipe, data_root=few_pairs, out=tmp_path / "straight", device="cpu")
     stopped = recipe.with_settings({"max_steps": steps})
-    train(stopped, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu")
-    train(recipe, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu", resume=True)
+    train(stopped, data_root=few_pairs, out=tmp_path / "resumed", device="cpu")
+    train(recipe, data_root=few_pairs, out=tmp_path / "resumed", device="cpu", resume=True)
     assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
     straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
     for name, tensor in straight.items():  # stored in half precision, with steps of 1e-3
         torch.testing.assert_close(resumed[name], tensor, rtol=2e-3, atol=2e-5)
 
 
-def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
-    data = shutil.copytree(TOY_DATA, tmp_path / "data")
+def test_the_first_epochs_read_another_corpus(tmp_path: Path, few_pairs: Path) -> None:
+    data = shutil.copytree(few_pairs, tmp_path / "data")
     (data / "other").mkdir()
     (data / "other" / "train.en").write_text("a heron swims .\n" * 30)
     (data / "other" / "train.de").write_text("ein Reiher schwimmt .\n" * 30)
@@ -98,20 +99,20 @@ def test_ctrl_c_saves_the_run_and_it_can_be_resumed(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.toml"
     recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    command = ["train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
+    process = start(program, command, said := tmp_path / "said")
     deadline = time.monotonic() + PATIENCE
     while not (out / "history.csv").exists():
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert process.is_alive(), said.read_text()
         assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    assert "Stopped at step" in output
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    assert "Stopped at step" in said.read_text()
     load_checkpoint(out)
     epochs = len(history(out))
-    assert main([*command[3:], "--resume", "--set", f"max_epochs={epochs + 1}"]) == 0
+    assert main([*command, "--resume", "--set", f"max_epochs={epochs + 1}"]) == 0
     assert len(history(out)) == epochs + 1
 
 

@@ -2,12 +2,10 @@
 
 import os
 import random
-import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
@@ -17,21 +15,23 @@ from model.config.section import ConfigError
 from model.inference.translate import translate
 from model.training import DivergedError
 from model.training.train import train
-from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
+from tests.conftest import PATIENCE, TOY_DATA, toy_recipe, toy_toml
+from tests.copies import program, start
+from tests.model.training.conftest import full_disk
 
 
 def command(folder: Path, *options: str) -> list[str]:
     recipe = folder / "toy.toml"
     endless = {"max_epochs": 100_000, "patience": 100_000, "average_epochs": 2, "snapshot_steps": [0, 2, 4]}
     recipe.write_text(toy_toml(batch_tokens=2000, learning_rate=5e-3, warmup_steps=5, **endless))
-    train = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--data-dir", str(TOY_DATA)]
-    return [*train, "--out", str(folder / "run"), *options]
+    places = ["--data-dir", str(TOY_DATA), "--out", str(folder / "run")]
+    return ["train", str(recipe), "--device", "cpu", *places, *options]
 
 
-def wait_until_written(path: Path, after: int, process: "subprocess.Popen[bytes]") -> None:
+def wait_until_written(path: Path, after: int, process: ForkServerProcess) -> None:
     deadline = time.monotonic() + PATIENCE
     while not path.exists() or path.stat().st_mtime_ns <= after:
-        assert process.poll() is None, "the run ended by itself"
+        assert process.is_alive(), "the run ended by itself"
         assert time.monotonic() < deadline, f"{path.name} was not written"
         time.sleep(0.005)
 
@@ -42,17 +42,17 @@ def test_kill_9_at_any_moment_leaves_a_valid_checkpoint_and_a_run_that_resumes(t
     epochs = 0
     for signal_number in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
         options, before = (["--resume"], history.stat().st_mtime_ns) if history.exists() else ([], 0)
-        process = subprocess.Popen(command(tmp_path, *options), cwd=ROOT, stderr=subprocess.DEVNULL)
+        process = start(program, command(tmp_path, *options), tmp_path / "said")
         wait_until_written(history, before, process)
         time.sleep(moments.uniform(0, 0.5))  # an epoch takes a tenth of a second, half of it spent writing
-        process.send_signal(signal_number)
-        process.wait(timeout=PATIENCE)
+        os.kill(process.pid or 0, signal_number)
+        process.join(PATIENCE)
         checkpoint = load_checkpoint(out)
         assert translate(checkpoint, "A dog runs.").written
         lines = history.read_text().splitlines()
         assert len(lines) - 1 >= epochs
         epochs = max(len(lines) - 1, 0)
-    assert process.returncode == 0  # the last was asked politely
+    assert process.exitcode == 0  # the last was asked politely
     assert epochs >= 3  # one at least between two kills
     assert not list(out.rglob(".*"))  # what the killed processes were writing is swept up
     assert sorted(path.name for path in (out / "snapshots").iterdir()) == [
@@ -65,30 +65,8 @@ def test_a_full_disk_ends_the_run_with_a_message_and_keeps_the_old_files(tmp_pat
     train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
-    def no_space() -> None:
-        # No file may grow beyond this: writing the weights fails half-way, as on a full disk.
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-
-    script = (
-        "from pathlib import Path; from model import CheckpointError; from model.training.train import train\n"
-        "from tests.conftest import TOY_DATA, toy_recipe\n"
-        "recipe = toy_recipe('words', max_epochs=3)\n"
-        "try: train(recipe, data_root=TOY_DATA, out=Path('run'), device='cpu', resume=True)\n"
-        "except CheckpointError as error: print(error)\n"
-    )
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        preexec_fn=no_space,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert "could not be written" in done.stdout, done.stderr[-2000:]
+    with full_disk(), pytest.raises(CheckpointError, match="could not be written"):
+        train(toy_recipe("words", max_epochs=3), data_root=TOY_DATA, out=tmp_path / "run", device="cpu", resume=True)
     after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert after == before
     assert load_checkpoint(tmp_path / "run").config.figures

@@ -11,7 +11,12 @@ import pytest
 from tests.conftest import PATIENCE
 from tests.viz_app.server.test_gate import until
 from viz_app.server import training_jobs as spares
-from viz_app.server.training_jobs import Spare, hand_over
+from viz_app.server.training_jobs import Spare, hand_over, start_process
+
+
+@pytest.fixture(autouse=True)
+def real_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spares, "start_process", start_process)
 
 
 def test_the_waiting_process_runs_the_program_and_a_dead_one_is_replaced(tmp_path: Path) -> None:
