@@ -3,9 +3,10 @@
     PYTHONPATH=. python benchmarks/gpu.py --data-dir DATA [--out RUN] [--no-tests] [--set train.corpus=multi30k …]
 
 It trains multi30k-en-de from its recipe (bf16, compiled), and prints minutes, tokens per second, the peak memory of the
-card and BLEU; then a training step beside `torch.nn.Transformer` on the same card (`train_step.py`), the tests of
-`model/` there, and a token of greedy decoding with and without a CUDA graph. `python -m weights distill everyday-en-de`
-writes the corpus of the recipe. Without a card it runs on the processor, and leaves out what only a card has.
+card and BLEU; then a training step beside `torch.nn.Transformer` on the same card (`train_step.py`), the pass over one
+more token with and without a CUDA graph, and the tests of `model/` on that machine (most of them use the processor).
+`python -m weights distill everyday-en-de` writes the corpus of the recipe. Without a card all runs on the processor,
+without a graph.
 """
 
 import argparse
@@ -68,6 +69,7 @@ def a_token(device: str, repeats: int = 50) -> dict[str, float]:
     contestants: dict[str, Callable[[], object]] = {"operation by operation": one_token}
     if device == "cuda":
         stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             expected = one_token()  # what is made once must not be part of the graph
         torch.cuda.current_stream().wait_stream(stream)

@@ -96,6 +96,7 @@ def continuations(
     ).flatten(1)  # (B, P·N)
     best = by_sentence.topk(min(most, by_sentence.size(1)))  # (B, M)
     first_rows = torch.tensor([0, *accumulate(map(len, growing))][:-1], device=values.device)[:, None]
+    # The padding of the last sentence points behind the last row.
     rows = (first_rows + best.indices // width).clamp(max=len(prefixes) - 1)  # (B, M)
     places = best.indices % width
     chosen = tokens[rows, places]

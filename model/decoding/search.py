@@ -64,7 +64,12 @@ class Step:
     compared: tuple["Compared", ...] = ()  # by beam search
 
     def log_probs_of(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        """The log-probabilities of tokens of the pass, each in its row; 0 where the model chose nothing."""
+        """The log-probabilities of tokens of the pass, each in its row; 0 where the model chose nothing.
+
+        Args:
+            rows: Of any shape.
+            tokens: Of the same shape.
+        """
         found = self.distribution[rows, tokens]
         return torch.zeros_like(found) if self.fixed else found
 
@@ -332,7 +337,8 @@ class DecoderState:
         Args:
             rows: Of the latest pass; a row may appear more than once.
         """
-        index, device = torch.tensor(rows, device=self.memory.device), self.memory.device
+        device = self.memory.device
+        index = torch.tensor(rows, device=device)
         self.sources = [self.sources[row] for row in rows]
         before, self.held = self.held, self.sources
         # A trace expects that each row has its own keys.
@@ -422,7 +428,8 @@ def write_one_by_one(decoder: DecoderState, choose: Callable[[Tensor], list[int]
         yield step
         given = decoder.forced.get(length - 1)  # no token is drawn there, so a prompt does not change a sample
         tokens = choose(scores) if given is None else [given for _ in tokens]
-        log_probs = step.log_probs_of(torch.arange(len(tokens)), torch.tensor(tokens)).tolist()
+        chosen = torch.tensor(tokens, device=scores.device)  # (B,)
+        log_probs = step.log_probs_of(torch.arange(len(tokens), device=scores.device), chosen).tolist()
         for row, (token, log_prob) in enumerate(zip(tokens, log_probs, strict=True)):
             if not hypotheses[row].finished and length <= decoder.limits[row]:
                 ended = decoder.ends(token)

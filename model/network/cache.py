@@ -57,7 +57,7 @@ class KeyValue:
         return self.append(*compute()) if self._buffer is None else self.stored()
 
     def select(self, rows: Tensor) -> None:
-        """Keep the given batch rows, in the given order (a row may be kept more than once)."""
+        """Keep the given batch rows, in the given order (a row may be kept more than once). It has no gradient."""
         if self._buffer is None:
             return
         length, parts, _, *shape = self._buffer.shape
@@ -76,7 +76,15 @@ def by_source(
 ) -> Tensor:
     """Attention in which N neighbouring rows of queries (B·N, H, T, K) read the keys of one of B sources.
 
-    The queries of neighbours become one longer row. No query depends on another one, so this changes no number.
+    The queries of neighbours become one longer row. No query depends on another one, so only rounding changes.
+
+    Args:
+        attend: Computes attention where each row has its own keys.
+        queries: Of all rows.
+        keys: (B, H, S, K).
+        values: (B, H, S, K).
+        mask: (B, 1, 1, S) where N > 1; see `MultiHeadAttention`.
+        bias: None where N > 1.
 
     Returns:
         (B·N, H, T, K).

@@ -19,7 +19,9 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def direct(model: Model) -> Model:
-    """A copy of a model of ours that shares the weights, with its modules called directly; other models as they come.
+    """A copy of a model of ours that shares the weights, with its modules called directly.
+
+    Another model is returned unchanged.
 
     The copy is for a model that stays on its device and in its mode. Hooks that PyTorch would call, such as those of
     `register_forward_hook`, are not called.

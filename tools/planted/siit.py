@@ -179,7 +179,7 @@ def encoded(plan: Plan, texts: Sequence[Words]) -> tuple[list[list[int]], list[l
 
 
 class SwappedTexts:
-    """A plan, its program, and random texts whose parts of the plan, or other parts, come from another text."""
+    """A plan, its program, and random texts. A batch swaps parts of the plan, or other parts, between texts."""
 
     def __init__(self, plan: Plan, *, texts: int = TEXTS, seed: int = 0) -> None:
         draws = Random(seed)

@@ -184,7 +184,7 @@ def put_aside(kind: str, owner: str, names: Sequence[str]) -> None:
 
 
 def replace_choices(chosen: Mapping[str, object]) -> None:
-    """Before any widget: choose exactly this. The address gets one step for Back, as after any other choice."""
+    """Before `turn`: choose exactly this. The address gets one step for Back, as after any other choice."""
     page = choices().page
     for name in FORMS:
         st.session_state.pop(name, None)

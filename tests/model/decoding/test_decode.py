@@ -81,6 +81,23 @@ def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:
         assert decoding.ahead is last
 
 
+def test_rows_read_their_own_source_however_many_share_it(source: Tensor) -> None:
+    model = make_model()
+    passes = [([2, 2, 2], [0, 0, 1, 1, 2, 2]), ([4, 5, 6, 7, 8, 9], [0, 1, 1, 4]), ([5, 6, 7, 8], [1, 0, 3])]
+    with torch.inference_mode():
+        together = DecoderState(model, given(source))
+        texts, sources = [[], [], []], [0, 1, 2]
+        for tokens, rows in passes:
+            found, _ = together.advance(tokens)
+            texts = [[*text, token] for text, token in zip(texts, tokens, strict=True)]
+            for scores, text, own in zip(found, texts, sources, strict=True):
+                alone = DecoderState(model, given(source[own : own + 1]))
+                expected = [alone.advance([token])[0] for token in text][-1][0]
+                torch.testing.assert_close(scores, expected, atol=1e-5, rtol=0)
+            together.select(rows)
+            texts, sources = ([kept[row] for row in rows] for kept in (texts, sources))
+
+
 @pytest.mark.parametrize("search", [SearchConfig(), beams(3), drawn(seed=5)])
 @pytest.mark.parametrize("forced", [{0: 7, 1: 9, 2: 3, 3: 11}, {0: 7, 1: 9, 4: 12}])
 def test_a_forced_prefix_is_read_in_one_pass_with_the_same_result(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import PATIENCE
 from tests.redis_server import RedisServer, redis_server
 from viz_app.server import store as stores
 from viz_app.server.store import StoreError, shared_store
@@ -40,8 +41,8 @@ def attend(student: int, code: str, answered: MutableSequence[int], place: int) 
             assert CLASSES.join(code, name) == LESSON
         answered[place] += 1
         time.sleep(0.02)
-        while place == DOOMED and answered[place] >= 30:  # it is killed in the middle, however late the kill comes
-            time.sleep(0.1)
+        if place == DOOMED and answered[place] >= 30:
+            time.sleep(PATIENCE)  # it is killed in the middle, however late the kill comes
 
 
 def serve(place: str, code: str, students: Sequence[int], answered: MutableSequence[int], number: int) -> None:
