@@ -151,7 +151,7 @@ class Continuation(NamedTuple):
         )
 
 
-Compared = tuple[int, Continuation, Fate]  # the sentence, a continuation of it, and what becomes of that
+Compared = tuple[int, Continuation, Fate]  # the sentence, a continuation of it, and what the search does with it
 
 
 def finish(search: Generator[Step, None, Result], *, keep_steps: bool = True) -> tuple[list[Step], Result]:
