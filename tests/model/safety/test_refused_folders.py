@@ -38,7 +38,7 @@ def make(folder: Path, *names: str) -> Path:
     ("names", "says"),
     [
         ((), "mine is empty"),
-        (("notes.txt",), "no config.json, no headlight.toml and no weights"),
+        (("notes.txt",), r"no config\.json, no headlight\.toml and no weights\. Choose the folder"),
         (("adapter_config.json", "adapter_model.safetensors"), r"LoRA adapter.*merge_and_unload\(\)"),
         (("adapter_config.json", "adapter_model.bin", "adapter_model.safetensors"), "holds a LoRA adapter"),
         (("config.json", "adapter_config.json", "adapter_model.bin"), r"LoRA adapter.*merge_and_unload\(\)"),
