@@ -2,6 +2,7 @@
 """One command per task, on a machine with only Python and git.
 
 python run.py app      open the app in a browser    (options go to Streamlit: --server.port 9000)
+python run.py headlight publish everyday-en-de --out one.html    (or another command of `python -m headlight`)
 python run.py test     run the tests                (options go to pytest: -m quick)
 python run.py check    lint, formatting and types   (optional: only these Python files and folders)
 python run.py format   repair and format the code   (optional: only these files and folders)
@@ -173,6 +174,7 @@ def tools(command: str, options: "tuple[str, ...]") -> "list[tuple[str, ...]]":
     quick = "quick" in options  # these tests open no page and start no process
     return {
         "app": [("streamlit", "run", "streamlit_app.py", *options)],
+        "headlight": [("headlight", *options)],
         "test": [*([] if quick else [("tests.programs",)]), ("pytest", *options)],
         "check": [
             ("ruff", "check", *places),
@@ -189,9 +191,10 @@ def main(command: str = "--help", *options: str) -> int:
         say(__doc__)
         return 0
     if not tools(command, options):
-        say(f'run.py has no command "{command}". Its commands are app, test, check and format.', file=sys.stderr)
+        known = "app, headlight, test, check and format"
+        say(f'run.py has no command "{command}". Its commands are {known}.', file=sys.stderr)
         return 2
-    prepare(VENV, APP if command == "app" else ALL)
+    prepare(VENV, APP if command in ("app", "headlight") else ALL)
     return next(filter(None, (call(VENV, *tool) for tool in tools(command, options))), 0)
 
 

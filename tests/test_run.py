@@ -167,7 +167,7 @@ def test_an_unknown_command_gets_a_sentence_and_makes_nothing(here: Path, monkey
     monkeypatch.setenv("HEADLIGHT_VENV", str(here / "venv"))
     done = start("tset")
     assert done.returncode == 2
-    assert done.stderr == 'run.py has no command "tset". Its commands are app, test, check and format.\n'
+    assert done.stderr == 'run.py has no command "tset". Its commands are app, headlight, test, check and format.\n'
     assert start().stdout == start("--help").stdout == f"{run.__doc__}\n"
     assert not (here / "venv").exists()
 
@@ -181,6 +181,7 @@ def test_the_tool_gets_further_arguments_and_its_exit_code_comes_back(
     with pytest.raises(SystemExit) as ended:
         sys.exit(run.call(folder, *run.tools("test", ("-m", "quick"))[0]))
     assert ended.value.code == 5
+    assert run.tools("headlight", ("translate", "toy"))[0] == ("headlight", "translate", "toy")
     assert run.tools("check", ("model",))[0] == ("ruff", "check", "model")
     assert run.tools("check", ())[2] == ("mypy",)
 

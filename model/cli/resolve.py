@@ -71,6 +71,11 @@ def folder_at(name: str) -> Path:
     found = find_checkpoints(checkpoint_folders())
     if name in found:
         return found[name]
+    if Path(name).exists():
+        raise CheckpointError(
+            f"{name!r} is a file, and a checkpoint is a folder. Give the path of the folder that holds the weights, "
+            "the tokenizer, and config.json or headlight.toml. Unpack an archive first."
+        )
     raise CheckpointError(
         f"There is no checkpoint {name!r}. Choose one of these: {', '.join(found) or 'none'}. Or give the path of a "
         "folder."

@@ -218,7 +218,11 @@ def why_no_checkpoint(name: str, names: Sequence[str]) -> Message:
             name=name,
             file=file,
         )
-    return Message("{name} is not a checkpoint: it has no config.json, no headlight.toml and no weights.", name=name)
+    return Message(
+        "{name} is not a checkpoint: it has no config.json, no headlight.toml and no weights. Choose the folder that "
+        "holds them.",
+        name=name,
+    )
 
 
 def why_no_weights(name: str, names: Sequence[str]) -> Message:

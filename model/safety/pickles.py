@@ -166,7 +166,11 @@ def why_no_state_dict(path: Path) -> Message:
             path=path.name,
         )
     if not names or any(HARMFUL.fullmatch(name) for name in names):
-        return Message("{path} is damaged, or it contains more than tensors. No code in it was run.", path=path.name)
+        return Message(
+            "{path} is damaged, or it contains more than tensors. No code in it was run. Get it again from a source "
+            "that you trust, or save only the weights: `torch.save(model.state_dict(), path)`.",
+            path=path.name,
+        )
     key = next((key for key in KEYS if key in texts), KEYS[0])
     return why_refused(path.name, names, key, whole={"_modules", "_parameters"} <= {*texts})
 

@@ -62,7 +62,13 @@ def read_safetensors(path: Path) -> SavedFile:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             return SavedFile(tensors=tensors, settings=file.metadata() or {})
-    except (OSError, SafetensorError) as error:
+    except SafetensorError as error:
+        raise CheckpointError(
+            "{path} is damaged, or not a safetensors file: {error}. Download or save it again.",
+            path=path.name,
+            error=error,
+        ) from error
+    except OSError as error:
         raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
 
 

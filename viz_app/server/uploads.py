@@ -146,7 +146,11 @@ def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[st
     except CheckpointError:
         raise
     except Exception as error:  # damaged archives raise many kinds of exceptions
-        raise CheckpointError("{file} is not a .zip that can be opened: {error}", file=name, error=error) from error
+        raise CheckpointError(
+            "{file} is not a .zip that can be opened: {error}. Pack the folder of the checkpoint again.",
+            file=name,
+            error=error,
+        ) from error
 
 
 def require_small(name: str, infos: Sequence[zipfile.ZipInfo], most_mb: int) -> None:

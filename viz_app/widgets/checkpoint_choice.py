@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -62,7 +63,8 @@ def checkpoint_picker(listed: Sequence[Listed]) -> None:
             help=t("The trained model that all pages show."),
         )
         if name:
-            st.caption(plain(summary(configs[name])))
+            about = summary(configs[name])  # one line on a laptop, where the mouse shows the rest
+            st.caption(f'<span title="{escape(about)}">{plain(about)}</span>', unsafe_allow_html=True)
 
 
 def settle_checkpoint(configs: dict[str, AnyConfig]) -> bool:

@@ -218,6 +218,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
             "Name the right folder with --data-dir",
         ),
         (["train", "multi30k-en-de"], "holds a trained checkpoint already"),
+        (["translate", __file__], "is a file, and a checkpoint is a folder. Give the path of the folder"),
         (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),
         (["attention", "nothing", "A dog."], "There is no checkpoint 'nothing'"),
         (
