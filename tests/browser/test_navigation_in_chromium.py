@@ -22,7 +22,7 @@ def test_the_menu_names_every_section_and_keeps_every_address(visit: Visit) -> N
 
 @pytest.mark.parametrize(("phone", "height"), [(False, 720), (True, 844)])
 def test_everything_in_the_sidebar_is_visible_without_scrolling(visit: Visit, phone: bool, height: int) -> None:
-    page = visit("start?checkpoint=imdb-sentiment", phone=phone)  # its line below the picker is the longest
+    page = visit(phone=phone)
     if not phone:
         page.set_viewport_size({"width": 1280, "height": height})
     settle(page)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -16,7 +15,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.text.vocab import NEW_TOKENS
 from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import as_sentence, plain, visible
+from viz_app.content.plain import as_sentence, plain
 from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services import models
@@ -63,8 +62,7 @@ def checkpoint_picker(listed: Sequence[Listed]) -> None:
             help=t("The trained model that all pages show."),
         )
         if name:
-            about = visible(summary(configs[name]))  # one line on a laptop, where the mouse shows the rest
-            st.caption(f'<span title="{escape(about)}">{plain(about)}</span>', unsafe_allow_html=True)
+            st.caption(plain(summary(configs[name])))
 
 
 def settle_checkpoint(configs: dict[str, AnyConfig]) -> bool:
