@@ -119,14 +119,14 @@ def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> No
         complete_address: Called with the query of the page, to replace it without a step for Back.
     """
     kept = choices()
-    opened, kept.page = kept.page != page and not went_through_history(), page
+    moved, kept.page = kept.page not in (None, page) and not went_through_history(), page
     wanted = kept.in_link() if kept.not_default() else {}  # no parameters until the visitor chooses something
     # Otherwise a newer URL is still on its way to the browser.
     arrived = went_through_history() or kept.published in (None, wanted)
     kept.published = wanted
     if arrived and wanted == st.query_params.to_dict():
         return
-    if opened:  # the browser has made a step for this page already, so complete the URL of this step
+    if moved:  # the browser has made a step for the new page already, so complete the URL of this step
         complete_address(urlencode(wanted))
     else:
         st.query_params.from_dict(wanted)
