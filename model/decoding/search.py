@@ -76,12 +76,7 @@ class Step:
     @cached_property
     def branches(self) -> tuple[Branch, ...]:
         """What beam search compared: the sentences in their order, and of each the best first."""
-        return tuple(
-            Branch(sentence=sentence, row=row, token=token, log_prob=longer.log_prob, total=longer.total, fate=fate)
-            for sentence, (_, row, token, *_), longer, fate in (
-                (sentence, found, found.extended(), fate) for sentence, found, fate in self.compared
-            )
-        )
+        return tuple(found.branch(sentence, fate) for sentence, found, fate in self.compared)
 
     @cached_property
     def _best(self) -> tuple[Tensor, Tensor]:
@@ -155,6 +150,18 @@ class Continuation(NamedTuple):
             prompt_length=prefix.prompt_length,
         )
 
+    def branch(self, sentence: int, fate: Fate) -> Branch:
+        """The new token as a branch of the search."""
+        longer = self.extended()
+        return Branch(
+            sentence=sentence,
+            row=self.row,
+            token=self.token,
+            log_prob=longer.log_prob,
+            total=longer.total,
+            fate=fate,
+        )
+
 
 Compared = tuple[int, Continuation, Fate]  # a sentence, a continuation of it, and the fate of that
 
@@ -201,7 +208,6 @@ class RuledRows:
             rules: Of each source.
         """
         self.rules = rules
-        self.sources: Sequence[int] = range(len(rules))  # the source of each row
         self.written = torch.empty(len(rules), 0, dtype=torch.long)  # (R, T)
 
     def append(self, tokens: Sequence[int], device: torch.device) -> None:
@@ -209,18 +215,18 @@ class RuledRows:
         newest = torch.tensor(tokens, device=device)[:, None]
         self.written = torch.cat([self.written.to(device), newest], dim=1)
 
-    def select(self, rows: Tensor, sources: Sequence[int]) -> None:
-        """Take these rows for the next pass, and the source of each."""
-        self.sources, self.written = sources, self.written[rows]
+    def select(self, rows: Tensor) -> None:
+        """Take these rows for the next pass."""
+        self.written = self.written[rows]
 
-    def scores(self, scores: Tensor, banned: Tensor) -> Tensor:
-        """The scores (R, V) after the rules, and without the banned tokens.
+    def scores(self, scores: Tensor, sources: Sequence[int], banned: Tensor) -> Tensor:
+        """The scores (R, V) after the rules of each row's source, and without the banned tokens.
 
         Raises:
             ConfigError: no token is left.
         """
         parts, first = [], 0
-        for source, rows in groupby(self.sources):  # the rows of a source are neighbours
+        for source, rows in groupby(sources):  # the rows of a source are neighbours
             part = slice(first, first + len(list(rows)))
             parts.append(self.rules[source](self.written[part], scores[part]))
             first = part.stop
@@ -305,7 +311,7 @@ class DecoderState:
             return only(self.first, log_probs, 0.0), Step(distribution=log_probs, fixed=True)
         if self.ruled:
             scores = log_probs if self.normalized else logits
-            return self.ending_unknown(self.ruled.scores(scores, self.banned)), step
+            return self.ending_unknown(self.ruled.scores(scores, self.sources, self.banned)), step
         return self.ending_unknown(log_probs.index_fill(1, self.banned, float("-inf"))), step
 
     def ending_unknown(self, scores: Tensor) -> Tensor:
@@ -352,7 +358,7 @@ class DecoderState:
             self.mask = None if self.mask is None else self.mask[kept]
         self.cache.select(index, sources=kept)
         if self.ruled:
-            self.ruled.select(index, self.sources)
+            self.ruled.select(index)
         if self.length < self.ahead.size(1):  # part of the prefix is not yet used
             self.ahead = self.ahead[index]
 
