@@ -42,7 +42,7 @@ def python(*arguments: str) -> None:
     subprocess.run([sys.executable, *arguments], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
 
 
-def trained(recipe: Recipe, *, data_dir: Path, out: Path, device: str) -> None:
+def measure_training(recipe: Recipe, *, data_dir: Path, out: Path, device: str) -> None:
     """Train, and print what it took."""
     started = time.perf_counter()
     train(recipe, data_root=data_dir, out=out, device=device)
@@ -53,7 +53,7 @@ def trained(recipe: Recipe, *, data_dir: Path, out: Path, device: str) -> None:
 
 
 @torch.inference_mode()
-def a_token(device: str, repeats: int = 50) -> dict[str, float]:
+def seconds_per_token(device: str, repeats: int = 50) -> dict[str, float]:
     """Seconds of the pass over one more token; on a card also as a CUDA graph, which starts all kernels at once."""
     model = direct(ready(Transformer(CONFIG), device))
     memory, _ = model.encode(torch.randint(4, CONFIG.source_vocab_size, (1, SOURCE), device=device))
@@ -98,11 +98,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = given.out or Path(folder, given.recipe)
         recipe = load_recipe(given.recipe).with_settings(fast | dict(given.set))
-        trained(recipe, data_dir=given.data_dir, out=out, device=device)
+        measure_training(recipe, data_dir=given.data_dir, out=out, device=device)
         test = ("--data-dir", str(given.data_dir.absolute()), "--corpus", given.corpus, "--split", given.split)
         python("-m", "model", "evaluate", str(out.absolute()), *test)
     python("benchmarks/train_step.py", "--compile")
-    for name, seconds in a_token(device).items():
+    for name, seconds in seconds_per_token(device).items():
         print(f"a token, {name}: {1000 * seconds:.2f} ms")
     if not given.no_tests:
         python("-m", "pytest", "tests/model", "-q")

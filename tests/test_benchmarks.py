@@ -37,7 +37,7 @@ def test_decoding_is_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_a_token_is_timed_on_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "CONFIG", SMALL)
-    seconds = gpu.a_token("cpu", repeats=1)  # a processor has no graphs
+    seconds = gpu.seconds_per_token("cpu", repeats=1)  # a processor has no graphs
     assert list(seconds) == ["operation by operation"]
     assert seconds["operation by operation"] > 0
 

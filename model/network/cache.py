@@ -57,7 +57,7 @@ class KeyValue:
         return self.append(*compute()) if self._buffer is None else self.stored()
 
     def select(self, rows: Tensor) -> None:
-        """Keep the given batch rows, in the given order (a row may be kept more than once). It has no gradient."""
+        """Keep the given batch rows, in the given order (a row may be kept more than once). No gradient passes."""
         if self._buffer is None:
             return
         length, parts, _, *shape = self._buffer.shape

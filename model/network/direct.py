@@ -21,10 +21,8 @@ Module = TypeVar("Module", bound=nn.Module)
 def direct(model: Model) -> Model:
     """A copy of a model of ours that shares the weights, with its modules called directly.
 
-    Another model is returned unchanged.
-
     The copy is for a model that stays on its device and in its mode. Hooks that PyTorch would call, such as those of
-    `register_forward_hook`, are not called.
+    `register_forward_hook`, are not called. A model of a library is returned unchanged: it may need such calls.
     """
     return copied(model, {}) if isinstance(model, OwnModel) else model
 

@@ -96,7 +96,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
 
 
 def called_directly(checkpoint: Opened) -> Opened:
-    """The checkpoint with a faster form of our own models, see `direct`. Modules of a library may call each other."""
+    """The checkpoint with a faster form of our own models, see `direct`."""
     return replace(checkpoint, model=cast(Any, direct(checkpoint.model)))
 
 
