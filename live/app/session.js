@@ -79,7 +79,10 @@ export class Session {
       if (!signal.aborted) this.info = info;
       return info;
     } catch (error) {
-      if (!signal.aborted) this.opened = null;
+      if (!signal.aborted) {
+        this.opened = null;
+        this.opening.abort(); // its other files
+      }
       throw error;
     }
   }

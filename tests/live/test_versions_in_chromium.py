@@ -175,12 +175,14 @@ def test_an_old_page_says_that_its_files_are_gone_and_loads_the_new_version(
     for page in (with_worker, without):
         shows(page, old.texts[SECOND])
     kept(with_worker)
-    host.files = new.files
+    still = old.path(f"checkpoints/{FIRST}/model")  # one file is still there, and comes after the page has said so
+    host.files, host.slow = {**new.files, still.removeprefix(HOME): old.files[still.removeprefix(HOME)]}, {still: 2**16}
     choose(with_worker, checkpoint=FIRST)
     without.get_by_role("link", name="Lessons").click()
     for page in (with_worker, without):
         expect(page.get_by_role("alert")).to_contain_text("A new version of this page was published.")
         page.get_by_role("button", name="Load the new version").click()
+    until(lambda: host.aborted == [still])
     ask(with_worker)
     shows(with_worker, new.texts[FIRST])
     without.get_by_role("button", name=re.compile("Start: ")).first.click()
