@@ -17,6 +17,7 @@ from model.config.section import ConfigError, require
 
 __all__ = [
     "ATTENTION",
+    "EVERY_ROW",
     "Edit",
     "HookPoint",
     "IfPresent",
@@ -40,6 +41,7 @@ class IfPresent(str):
 
 
 EVERYTHING = (IfPresent("*"),)
+EVERY_ROW = slice(None)
 ATTENTION = (IfPresent("*.weights"), IfPresent("*.mask"))  # what every run over a text records
 
 
@@ -138,36 +140,37 @@ class Trace:
         """
         return tuple(self._passes[name])
 
-    def joined(self, name: str, rows: Sequence[int]) -> Tensor:
-        """Join the passes of a step-by-step search into one tensor for one sentence.
+    def joined(self, name: str, rows: Sequence[int | slice]) -> Tensor:
+        """Join the passes of a step-by-step search into one tensor for one sentence, or for all sentences of a batch.
 
         Args:
             name: The name of a hook point.
-            rows: For each pass, the batch row to take. Beam search moves a hypothesis from row to row.
+            rows: For each pass, the batch row to take. Beam search moves a hypothesis from row to row. `EVERY_ROW`
+                takes all.
 
         Returns:
             (…, T, X): the queries of all passes, one after the other. In decoder self-attention the keys X grow from
-            pass to pass; the missing cells of earlier queries get the values of masked cells.
+            pass to pass; the missing cells of earlier queries get the values of masked cells. Of all rows,
+            (B, …, T, X).
         """
         passes = self._passes[name]
         # An encoder passes once, and the padding of its windows may have a pass of its own. A beam search may have more
         # passes than its best hypothesis has tokens.
         if len(passes) == 1 or name.startswith("encoder."):
             rows = rows[: len(passes)]
-        parts = list(zip(passes[: len(rows)], rows, strict=True))
-        first, width = parts[0][0], max(tensor.size(-1) for tensor, _ in parts)
-        length = sum(tensor.size(-2) for tensor, _ in parts)
+        parts = [tensor[row] for tensor, row in zip(passes[: len(rows)], rows, strict=True)]
+        length, width = sum(part.size(-2) for part in parts), max(part.size(-1) for part in parts)
         fill = NOT_COMPUTED.get(name.rpartition(".")[2], 0.0)
         # Filled in place, because a map may be as large as everything else in the process.
-        whole = first.new_full((*first.shape[1:-2], length, width), fill)
+        whole = parts[0].new_full((*parts[0].shape[:-2], length, width), fill)
         start = 0
-        for tensor, row in parts:
-            end = start + tensor.size(-2)
-            whole[..., start:end, : tensor.size(-1)] = tensor[row]
+        for part in parts:
+            end = start + part.size(-2)
+            whole[..., start:end, : part.size(-1)] = part
             start = end
         return whole
 
-    def pop_joined(self, name: str, rows: Sequence[int]) -> Tensor:
+    def pop_joined(self, name: str, rows: Sequence[int | slice]) -> Tensor:
         """Join the passes as `joined` does, and remove them from the trace."""
         whole = self.joined(name, rows)
         del self._passes[name]

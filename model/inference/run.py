@@ -369,16 +369,19 @@ class RecordedArrays:
         return self.arrays[name]
 
 
-def attention_maps(trace: Trace, model: Reads, decoder_rows: Sequence[int]) -> AttentionMaps:
-    """Take the recorded weights of one text out of a trace.
+def attention_maps(
+    trace: Trace, model: Reads, decoder_rows: Sequence[int | slice], *, encoder_row: int | slice = 0
+) -> AttentionMaps:
+    """Take the recorded weights out of a trace: of one text, or with `EVERY_ROW` of a batch, (L, B, H, queries, keys).
 
     Args:
-        trace: Of a search over one text; the weights are removed from it.
+        trace: Of a search; the weights are removed from it.
         model: The model that ran.
         decoder_rows: For each pass of the decoder, the batch row of the hypothesis.
+        encoder_row: The batch row of the text.
     """
 
-    def stack(kind: str, rows: Sequence[int]) -> FloatArray:
+    def stack(kind: str, rows: Sequence[int | slice]) -> FloatArray:
         layers = model.config.num_layers(kind)
         first = trace.pop_joined(hook_name(kind, 0, "weights"), rows)
         maps = np.empty((layers, *first.shape), dtype=np.float32)
@@ -387,7 +390,7 @@ def attention_maps(trace: Trace, model: Reads, decoder_rows: Sequence[int]) -> A
             maps[layer] = trace.pop_joined(hook_name(kind, layer, "weights"), rows)
         return maps
 
-    rows = {"encoder": (0,), "decoder": decoder_rows}
+    rows = {"encoder": (encoder_row,), "decoder": decoder_rows}
     return {kind: stack(kind, rows[KINDS[kind].stack]) for kind in model.config.kinds}
 
 

@@ -6,6 +6,7 @@ kept in a memory that is bounded in bytes.
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,11 +31,12 @@ from model.inference.opening import AnyConfig, open_checkpoint
 from model.inference.passes import record_again
 from model.inference.run import Forced, RecordedArrays, Result, Run
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.translate import compute, forced_ids, translate
+from model.inference.translate import compute, forced_ids, translate, translate_together, translates_together
 from model.network.device import pick_device
 from model.network.direct import direct
 from model.text.pair import Text, texts_of
 from viz_app.content.translation import t
+from viz_app.server.batches import Batches
 from viz_app.server.resources import available, threads
 from viz_app.server.server_state import GATE, MAX_CHARACTERS, MEGABYTE, MODELS_SHARE, Cache, cut, known, remembered
 from viz_app.services.listing import CheckpointKey
@@ -219,6 +221,8 @@ def parameter_table(key: CheckpointKey) -> pd.DataFrame:
 
 # Parameters × tokens per second: in one pass over many tokens, for each core, and in passes over one token each.
 READ_PER_SECOND, WRITTEN_PER_SECOND = 7e10, 2e9
+SHORT = 300  # characters of a text that does not make the others of its batch wait
+TRANSLATIONS = Batches(most=16, waiting=GATE.outside)
 
 
 @remembered("Running the model …")
@@ -226,8 +230,13 @@ def result_of(key: CheckpointKey, run: Run) -> Result:
     """Translate, continue, read or classify a text, and record the maps.
 
     Only the first `MAX_CHARACTERS` characters are read. The run is the cache key, so nobody else's result changes.
+    Short texts of visitors who wait at the same time are translated together.
     """
-    return compute(loaded(key), run)
+    checkpoint = loaded(key)
+    text = run.text
+    if run == run.usual and isinstance(text, str) and len(text) <= SHORT and translates_together(checkpoint):
+        return TRANSLATIONS.ask(key, text, partial(translate_together, checkpoint))
+    return compute(checkpoint, run)
 
 
 def classification_of(key: CheckpointKey, run: Run) -> Classification:
