@@ -7,7 +7,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.search import Hypothesis
 from model.inference.run import Result
-from model.inference.translate import translate, translate_lines
+from model.inference.translate import translate, translate_lines, translate_together
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
 
@@ -160,3 +160,22 @@ def test_a_sentence_has_the_same_maps_in_a_padded_batch(toy: Checkpoint) -> None
         assert batch.read[row][:queries] == tuple(token.text for token in alone.read)
         assert set(batch.read[row][queries:]) <= {"<pad>"}  # what was written last is read by nobody
         np.testing.assert_allclose(stages["weights"][row, :, :queries, :keys], alone.maps["cross"][0], atol=1e-5)
+
+
+@pytest.mark.parametrize("toy_folder", ["bpe", "words", "recurrent-additive", "recurrent-none"], indirect=True)
+def test_texts_that_are_translated_together_have_the_results_of_each_alone(toy: Checkpoint) -> None:
+    texts = ["A bird.", "The man sleeps behind the house and the dog sees the cat.", "", SENTENCE]
+    lengths = set()
+    for text, together in zip(texts, translate_together(toy, texts), strict=True):
+        alone = translate(toy, text)
+        lengths.add(len(alone.written))
+        assert (together.text, together.source, together.finished) == (alone.text, alone.source, alone.finished)
+        assert [token.id for token in together.read] == [token.id for token in alone.read]
+        for ours, theirs in zip(together.written, alone.written, strict=True):
+            assert (ours.text, ours.word) == (theirs.text, theirs.word)
+            assert (ours.probability, ours.entropy) == pytest.approx((theirs.probability, theirs.entropy), abs=1e-4)
+            assert [one.token for one in ours.candidates[:3]] == [one.token for one in theirs.candidates[:3]]
+        assert together.maps.keys() == alone.maps.keys()
+        for kind, maps in alone.maps.items():
+            np.testing.assert_allclose(together.maps[kind], maps, atol=1e-5)
+    assert len(lengths) > 1  # or no padding would be cut off

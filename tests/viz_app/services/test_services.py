@@ -1,4 +1,5 @@
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,8 @@ from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
-from model.inference.run import Run
+from model.inference.run import Result, Run
+from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from viz_app.sections.translate import downloads
 from viz_app.server import server_state
@@ -216,3 +218,25 @@ def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey
         Analysis.of(decisive_heads, key, Run(text=text)).work()[0]
         == Analysis.of(decisive_heads, key, Run(text=cut)).work()[0]
     )
+
+
+def test_visitors_who_wait_together_get_the_results_of_each_alone(key: CheckpointKey) -> None:
+    """Each is inside the gate, as the run of a page; some share a text, and one text is too long for the others."""
+    texts = [f"A dog runs beside {number} trees." for number in range(12)]
+    long = "A dog runs. " * 40
+    runs = [Run(text=text) for text in (*texts, *texts[:2], long)]
+    silenced = Intervention(ablated=frozenset({Head(kind="cross", layer=0, head=0)}))
+    runs.append(Run(text=texts[0], changes=silenced))
+
+    def visit(run: Run) -> Result:
+        with server_state.GATE.inside():
+            return models.result_of(key, run)
+
+    with ThreadPoolExecutor(len(runs)) as threads:
+        found = list(threads.map(visit, runs))
+    for run, result in zip(runs, found, strict=True):
+        alone = compute(models.loaded(key), run)
+        assert (result.text, result.source) == (alone.text, alone.source)
+        np.testing.assert_allclose(result.maps["cross"], alone.maps["cross"], atol=1e-4)
+    assert not found[-1].maps["cross"][0, 0].any()
+    assert found[0].maps["cross"][0, 0].any()
