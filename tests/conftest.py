@@ -73,7 +73,7 @@ def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:
 def recurrent_recipe(attention: str) -> Recipe:
     """As `toy_recipe`, a recurrent network with "additive" attention or with "none"."""
     sizes = {"architecture": "recurrent", "d_model": 48, "d_hidden": 48, "attention": attention, "dropout": 0.0}
-    like = toy_recipe("bpe", learning_rate=1e-2, max_epochs=16)
+    like = toy_recipe("bpe", learning_rate=1e-2, max_epochs=12)
     model = sizes | {"max_length": 64}
     return Recipe(name=f"toy-recurrent-{attention}", tokenizer=like.tokenizer, train=like.train, model=model)
 

@@ -23,7 +23,7 @@ from model.inference.run import Run as ModelRun
 from model.inference.translate import record_run, search_input
 from model.network.protocols import Writes
 
-__all__ = ["TEXT", "LibraryRun", "Pair", "Run", "open_pair", "run", "run_library"]
+__all__ = ["TEXT", "LibraryRun", "Pair", "Run", "end_at_once", "open_pair", "run", "run_library"]
 
 TEXT = "The cat sat on the <mask>."
 EVERYTHING = ("*",)

@@ -26,19 +26,31 @@ FIND = """(wide) => {
         for (let at = element; at; at = up(at)) if (at.title?.includes?.(text.trim())) return true;
         return false;
     };
+    // What an element does to the texts inside it, asked once: a page has many texts with the same ancestors.
+    const frames = new Map(), frameOf = (at) => {
+        if (!frames.has(at)) {
+            const style = getComputedStyle(at), { left, right, top, bottom, width } = at.getBoundingClientRect();
+            frames.set(at, {
+                left, right, top, bottom,
+                forReaders: style.clipPath !== 'none' || width <= 2,
+                scrolls: /auto|scroll/.test(style.overflow) && (sideways(at) || at.scrollHeight > at.clientHeight),
+                cutsSides: /hidden|clip/.test(style.overflowX), cutsEnds: /hidden|clip/.test(style.overflowY),
+                ellipsis: style.textOverflow === 'ellipsis' && sideways(at),
+                framed: style.display !== 'inline'
+                    && (parseFloat(style.borderLeftWidth) > 0 || !/, 0\\)$/.test(style.backgroundColor)),
+            });
+        }
+        return frames.get(at);
+    };
     // The first ancestor that cuts a text, or whose frame the text leaves.
     const problemOf = (element, text, box) => {
         for (let at = element; at && at !== document.body; at = up(at)) {
             if (at.ownerSVGElement) continue;
-            const style = getComputedStyle(at), { left, right, top, bottom, width } = at.getBoundingClientRect();
-            if (style.clipPath !== 'none' || width <= 2) return ''; // for screen readers
-            const out = box.left < left - SLACK || box.right > right + SLACK, cuts = /hidden|clip/;
-            if (/auto|scroll/.test(style.overflow) && (sideways(at) || at.scrollHeight > at.clientHeight)) return '';
-            if (cuts.test(style.overflowX) && (out || (style.textOverflow === 'ellipsis' && sideways(at))))
-                return hasTip(element, text) ? '' : 'cut at its side';
-            if (cuts.test(style.overflowY) && (box.top < top - 3 || box.bottom > bottom + 3)) return 'cut at its end';
-            const framed = parseFloat(style.borderLeftWidth) > 0 || !/, 0\\)$/.test(style.backgroundColor);
-            if (framed && out && style.display !== 'inline') return 'leaves its box';
+            const frame = frameOf(at), out = box.left < frame.left - SLACK || box.right > frame.right + SLACK;
+            if (frame.forReaders || frame.scrolls) return '';
+            if (frame.cutsSides && (out || frame.ellipsis)) return hasTip(element, text) ? '' : 'cut at its side';
+            if (frame.cutsEnds && (box.top < frame.top - 3 || box.bottom > frame.bottom + 3)) return 'cut at its end';
+            if (frame.framed && out) return 'leaves its box';
         }
         return box.left < -SLACK || box.right > innerWidth + SLACK ? 'leaves the window' : '';
     };
@@ -57,7 +69,6 @@ FIND = """(wide) => {
     collect(document.querySelector('[data-testid=stApp]'));
     for (const element of all) {
         if (element.matches(LEFT_OUT) || !isSeen(element)) continue;
-        const style = getComputedStyle(element);
         if (element.matches('[data-testid=stMain]') && sideways(element)) note('scrolls sideways', 'the page');
         if (wide && element.matches('.dvn-scroller') && sideways(element)) note('scrolls sideways', 'a table');
         // A typed text scrolls in a field with one line; a phone is narrower than many sentences.
@@ -65,7 +76,7 @@ FIND = """(wide) => {
         if (element.matches('input, textarea') && element.clientWidth > 9 && !scrolls
             && (sideways(element) || isLow(element)))
             note('cut in its field', element.value || element.placeholder);
-        if (style.overflowY === 'visible' && element.clientHeight && isLow(element))
+        if (element.clientHeight && isLow(element) && getComputedStyle(element).overflowY === 'visible')
             note('covers what follows', element.textContent);
         const texts = [...element.childNodes].filter(({ nodeType, data }) => nodeType === 3 && data.trim());
         if (!texts.length) continue;
@@ -79,15 +90,18 @@ FIND = """(wide) => {
     }
     for (const [drawing, texts] of drawings) {
         const { left, right, top, bottom } = drawing.getBoundingClientRect();
-        const placed = [...texts].map((text) => [text.textContent, cornersOf(text)]);
-        placed.forEach(([text, corners], i) => {
-            const [xs, ys] = [0, 1].map((side) => corners.map((corner) => corner[side])), { max, min } = Math;
-            if (max(left - min(...xs), max(...xs) - right, top - min(...ys), max(...ys) - bottom) > SLACK)
-                note('leaves its drawing', text);
+        const { max, min } = Math, placed = [...texts].map((text) => {
+            const corners = cornersOf(text), [xs, ys] = [0, 1].map((side) => corners.map((corner) => corner[side]));
+            return { text: text.textContent, corners, ends: [min(...xs), max(...xs), min(...ys), max(...ys)] };
+        });
+        placed.forEach(({ text, corners, ends: [x0, x1, y0, y1] }, i) => {
+            if (max(left - x0, x1 - right, top - y0, y1 - bottom) > SLACK) note('leaves its drawing', text);
             // A row of one sign, such as × in narrow cells, reads as such.
-            for (const [other, others] of placed.slice(0, i))
-                if ((text !== other || text.length > 1) && !areApart(corners, others))
+            for (const { text: other, corners: others, ends } of placed.slice(0, i)) {
+                const near = ends[0] < x1 && x0 < ends[1] && ends[2] < y1 && y0 < ends[3];
+                if (near && (text !== other || text.length > 1) && !areApart(corners, others))
                     note('overlap', `${other} / ${text}`);
+            }
         });
     }
     return [...found];

@@ -63,7 +63,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     corpus = RemoteCorpus(base_url="http://127.0.0.1:9", notice="A notice.", files=sums)
     monkeypatch.setitem(download.CORPORA, "tiny", corpus)
     with Server() as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=[0.02])  # else it ends half a second late
         thread.start()
         yield running
         running.shutdown()

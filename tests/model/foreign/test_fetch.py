@@ -107,7 +107,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     (folder / "pytorch_model.bin").write_bytes(b"the same weights again")
     (folder / "chat_template.jinja").write_text("{{ messages }}")
     server = Hub(folder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()  # else it ends half a second late
     yield server
     server.shutdown()
     server.server_close()

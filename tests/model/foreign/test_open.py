@@ -18,11 +18,12 @@ from transformers import (
 )
 
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.checkpoints.checkpoint import ClassifierCheckpoint, find_checkpoints
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, find_checkpoints
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.foreign.models import ForeignLanguageModel
 from model.inference.classify import classify, classify_lines
+from model.inference.continuation import with_continuation
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate, translate_lines
@@ -30,9 +31,17 @@ from model.interventions import Head, Intervention, PaintedCell
 from model.network.protocols import PredictsMasked, Writes
 from tests.foreign_folders import CLASSIFIERS, FAMILIES, LABELS, LANGUAGE_MODELS, MASK, READERS, TRANSLATORS
 from tests.model.analysis.follow import follow
+from tools.library_run import end_at_once
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is it?", "x")
+NEW = 12  # tokens that a language model writes here: each is computed in the same way
+
+
+def writer(folder: Path) -> Checkpoint:
+    """A model that continues a text by a few tokens, or that does something else with it."""
+    checkpoint = open_translator(folder)
+    return with_continuation(checkpoint, new_tokens=NEW if checkpoint.config.task == "continuation" else None)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -96,16 +105,16 @@ def test_a_continuation_and_its_maps_equal_those_of_the_library(
     folders: Callable[[str], Path], family: str, beams: int
 ) -> None:
     library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
-    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), writer(folders(family))
     search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
     for text in TEXTS:
         prompt = tokenizer(text, return_tensors="pt")["input_ids"]
         found = translate(checkpoint, text, search=search)
         ids = [found.read[0].id, *(token.id for token in found.written)]
         free = len(found.written) - found.prompt_length
-        assert 0 < free <= 40
+        assert 0 < free <= NEW
         settings = {"do_sample": False, "num_beams": beams, "early_stopping": beams > 1}
-        assert ids == library.generate(prompt, max_new_tokens=40, **settings)[0].tolist()
+        assert ids == library.generate(prompt, max_new_tokens=NEW, **settings)[0].tolist()
         assert found.text == tokenizer.decode(ids, skip_special_tokens=True).strip()
         expected = library(input_ids=torch.tensor([ids[:-1]]), output_attentions=True, use_cache=False)
         np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
@@ -118,7 +127,7 @@ def test_a_continuation_and_its_maps_equal_those_of_the_library(
 def test_the_tree_ends_in_the_text_of_beam_search_and_a_seed_repeats_its_sample(
     folders: Callable[[str], Path], family: str
 ) -> None:
-    checkpoint = open_translator(folders(family))
+    checkpoint = writer(folders(family))
     tree = search_tree(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
     first = translate(checkpoint, TEXTS[0]).written[tree.prompt_length]
     assert tree.nodes[0].token == first.text
@@ -193,7 +202,7 @@ def test_a_class_and_its_maps_equal_those_of_the_library(folders: Callable[[str]
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: str) -> None:
-    checkpoint = open_translator(folders(family))
+    checkpoint = writer(folders(family))
     text = follow(checkpoint, TEXTS[0])
     translation = text.result
     for kind in checkpoint.model.config.kinds:
@@ -213,7 +222,7 @@ def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_heads_can_be_silenced_made_uniform_and_painted(folders: Callable[[str], Path], family: str) -> None:
-    checkpoint = open_translator(folders(family))
+    checkpoint = writer(folders(family))
     kind = checkpoint.model.config.kinds[0]
     before = translate(checkpoint, TEXTS[1])
     cell = PaintedCell(Head(kind, 1, 3), 2, 1, 0.75)
@@ -237,7 +246,7 @@ def test_heads_can_be_silenced_made_uniform_and_painted(folders: Callable[[str],
 def test_many_lines_get_the_same_translations_as_single_lines(
     folders: Callable[[str], Path], family: str, search: SearchConfig
 ) -> None:
-    checkpoint = open_translator(folders(family))
+    checkpoint = writer(folders(family))
     together = translate_lines(checkpoint.model, checkpoint.tokenizers, [*TEXTS, " "], search=search)
     assert together == [*(translate(checkpoint, text, search=search).text for text in TEXTS), ""]
 
@@ -264,7 +273,8 @@ def test_a_model_that_writes_has_logits_from_a_position_on(folders: Callable[[st
 def test_a_text_that_is_too_long_is_cut_to_the_positions(folders: Callable[[str], Path]) -> None:
     for family in FAMILIES:
         checkpoint = open_translator(folders(family))
-        found = translate(checkpoint, "cat " * 600)
+        text = "cat " * 600
+        found = translate(checkpoint, text, forced=dict(end_at_once(checkpoint, text)))
         assert found.dropped > 0
         assert len(found.source or found.read) <= checkpoint.model.config.max_length
         assert not found.source or found.source[-1].special

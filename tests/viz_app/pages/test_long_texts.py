@@ -7,6 +7,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from model.analysis import zeroing
 from model.analysis.anatomy import anatomy, derive
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
@@ -14,7 +15,7 @@ from model.interventions import Head, Intervention, PaintedCell
 from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, array, charts, maps
 from viz_app.content.shared import WINDOW
-from viz_app.sections.heads import intervention_choice
+from viz_app.sections.heads import ablation_board, intervention_choice
 
 LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)
 HERE = {"kind": "encoder", "layer": "2", "head": "4"}
@@ -28,8 +29,9 @@ def drawn(app: AppTest) -> list[np.ndarray]:
 
 @pytest.mark.parametrize(("page", "more"), [("heads", {}), ("compare", {"compare": "sentences", "second_text": "Ja."})])
 def test_a_large_map_is_shown_in_sections(
-    open_app: OpenApp, checkpoint: Checkpoint, page: str, more: dict[str, str]
+    open_app: OpenApp, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, page: str, more: dict[str, str]
 ) -> None:
+    monkeypatch.setattr(ablation_board, "MOST_SECONDS", 0.0)  # the effects of all heads are no part of this
     app = open_app(page, checkpoint=NAME, text=LONG, **HERE, **SECTION, **more)
     whole = translate(checkpoint, LONG).maps["encoder"][1, 3]
     assert min(whole.shape) > WINDOW + 11
@@ -60,7 +62,10 @@ def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
     assert len(app.dataframe[0].value) == len(parts.keys[3])
 
 
-def test_the_tokens_that_a_word_depends_on_are_shown_in_sections(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_tokens_that_a_word_depends_on_are_shown_in_sections(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zeroing, "MAX_PRODUCTS", 1)  # only the first two maps count
     app = open_app("inside", checkpoint=NAME, text=LONG, inside_tab="read", **SECTION)
     assert all(max(shares.shape) <= WINDOW for shares in maps(app)[:2])
     assert any(f"{WINDOW} section" in caption.value for caption in app.caption)

@@ -38,8 +38,16 @@ from viz_app.services import analyses
 OpenApp = Callable[..., AppTest]
 
 
+@pytest.fixture(scope="module")
+def translated(checkpoint: Checkpoint) -> str:
+    """The first text of the batch as a correct model translates it."""
+    return mask_bug(checkpoint, tuple(BATCHES["de"])).texts[0]
+
+
 @pytest.mark.parametrize("bug", BUGS)
-def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint: Checkpoint, bug: str) -> None:
+def test_the_bug_lab_shows_what_each_mistake_does(
+    open_app: OpenApp, checkpoint: Checkpoint, translated: str, bug: str
+) -> None:
     app = tab(open_app("masks", checkpoint=NAME, bug=bug, layer="1", head="2"), "mask_tab", "Bug lab")
     texts = tuple(BATCHES["de"])
     batch = padded_batch(checkpoint, texts)
@@ -52,7 +60,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     table = app.dataframe[0].value.set_index("masks")
     report = mask_bug(checkpoint, texts, bug)
     leaked = report.leaked["decoder"][0]
-    assert report.texts[0] != mask_bug(checkpoint, texts).texts[0], "of the batch that is there at first, it shows"
+    assert report.texts[0] != translated, "of the batch that is there at first, it shows"
     assert table.loc["correct masks", "leaked: decoder"] == 0
     assert table.loc[MISTAKES[bug].label, "leaked: decoder"] == pytest.approx(100 * leaked, abs=1e-3)
 

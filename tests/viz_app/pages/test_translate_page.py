@@ -1,7 +1,6 @@
 """Translate in Streamlit's test harness, compared with the model itself."""
 
 import base64
-import subprocess
 import sys
 from collections.abc import Callable
 from html import escape
@@ -16,6 +15,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.translate import forced_ids, translate
 from tests.conftest import PATIENCE, ROOT
+from tests.copies import start
 from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
 from viz_app.content.numbers import percent
@@ -83,18 +83,20 @@ def test_lines_have_the_weights_of_the_model(open_app: OpenApp, checkpoint: Chec
     assert data["names"][8] == "layer 2, head 1"
 
 
+def import_bertviz_when_it_is_opened() -> None:
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=PATIENCE).run()
+    assert not app.exception
+    assert not {"bertviz", "mpld3"} & sys.modules.keys()
+    app.session_state["view"] = "head"
+    app.run()
+    assert not app.exception
+    assert "bertviz" in sys.modules
+
+
 def test_bertviz_is_imported_only_when_it_is_opened() -> None:
-    script = (
-        "import sys\n"
-        "from streamlit.testing.v1 import AppTest\n"
-        "app = AppTest.from_file('streamlit_app.py', default_timeout=600).run()\n"
-        "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
-        "app.session_state['view'] = 'head'\n"
-        "app.run()\n"
-        "assert not app.exception and 'bertviz' in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr[-2000:]
+    process = start(import_bertviz_when_it_is_opened)
+    process.join(PATIENCE)
+    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize("view", ["head", "model"])
