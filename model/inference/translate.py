@@ -41,7 +41,7 @@ from model.inference.run import (
     written_tokens,
 )
 from model.network.direct import direct
-from model.network.own_model import OwnModel
+from model.network.own_model import Translator
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair
@@ -62,7 +62,6 @@ __all__ = [
 ]
 
 Report = Callable[[int, int], object]  # (tokens written, the most tokens)
-NO_MASKS: Mapping[str, BoolArray] = {}
 
 
 def record_run(
@@ -186,9 +185,19 @@ def result_of_search(
     steps: Sequence[Step],
     *,
     maps: AttentionMaps,
-    masks: Mapping[str, BoolArray] = NO_MASKS,
+    masks: Mapping[str, BoolArray],
 ) -> Result:
-    """What a search over one text found, with the maps of its passes. The arguments are those of `Result`."""
+    """What a search over one text found.
+
+    Args:
+        checkpoint: That searched.
+        text: The text.
+        start: The input of the search over this text.
+        hypothesis: Its best hypothesis.
+        steps: Of the search, which may have had other texts in its batch.
+        maps: See `Result`.
+        masks: See `Result`.
+    """
     model, tokenizers = require_writing(checkpoint), checkpoint.tokenizers
     written = written_tokens(tokenizers, hypothesis, steps)
     source = source_tokens(tokenizers, tokenizers.source.encode(text), start.sources[0])
@@ -211,12 +220,12 @@ def result_of_search(
 def translate_together(checkpoint: Checkpoint, texts: Sequence[str]) -> list[Result]:
     """Translate a few texts by greedy search in one batch, and keep the attention maps of the passes.
 
-    It reads the weights of the model once for all texts, so eight short texts take as long as two. Each result equals
-    that of `translate`, to rounding.
+    It reads the weights of the model once for all texts, so sixteen short texts take about twice as long as one. Each
+    result equals that of `translate`, to rounding.
 
     Args:
-        checkpoint: A translator of our own kind; see `translates_together`.
-        texts: Of similar length.
+        checkpoint: See `translates_together`.
+        texts: At least one. The longest decides how long the work takes.
     """
     model = require_writing(checkpoint)
     starts = [search_input(model, checkpoint.tokenizers, text) for text in texts]
@@ -233,14 +242,13 @@ def translate_together(checkpoint: Checkpoint, texts: Sequence[str]) -> list[Res
             kind: whole[:, row, :, : lengths[KINDS[kind].queries], : lengths[KINDS[kind].keys]]
             for kind, whole in maps.items()
         }
-        results.append(result_of_search(checkpoint, text, start, hypothesis, steps, maps=own))
+        results.append(result_of_search(checkpoint, text, start, hypothesis, steps, maps=own, masks={}))
     return results
 
 
 def translates_together(checkpoint: Loaded) -> TypeGuard[Checkpoint]:
-    """Whether `translate_together` can translate with this checkpoint."""
-    model = checkpoint.model
-    return isinstance(model, Writes) and model.task == "translation" and isinstance(cast(object, model), OwnModel)
+    """Whether `translate_together` can use this checkpoint: a translator of ours that reads no padding."""
+    return isinstance(checkpoint.model, Translator) and not checkpoint.tokenizers.specials.fill
 
 
 def reported(search: Search, start: SearchInput, model: Writes, report: Report) -> Search:
@@ -440,6 +448,8 @@ def best_hypotheses(
     ids = [tokenizers.source_ids(line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)
+    if tokenizers.specials.fill:  # such a model reads padding, so a longer text in the batch would change the others
+        batch_size = 1
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
         batch = SearchInput(sources=[ids[i] for i in chosen], specials=tokenizers.specials)

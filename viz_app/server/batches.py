@@ -13,18 +13,17 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """What one thread waits for."""
 
-    group: Hashable
     item: Any
     turn: threading.Event = field(default_factory=threading.Event)  # set: its result is there, or its thread computes
     result: Future[Any] = field(default_factory=Future)
 
 
 class Batches:
-    """One thread computes for all that wait. What is requested in the meantime is the next batch.
+    """One thread of a group computes for all that wait. What is requested in the meantime is the next batch.
 
     A thread that finds nobody computing starts at once, so nobody waits for a batch to fill.
     """
@@ -37,22 +36,24 @@ class Batches:
         """
         self._most, self._waiting = most, waiting
         self._lock = threading.Lock()
-        self._requests: list[Request] = []  # that no thread computes yet
-        self._busy = False
+        # Of each group for which a thread computes: what no thread computes yet.
+        self._requests: dict[Hashable, list[Request]] = {}
 
     def ask(self, group: Hashable, item: Item, compute: Callable[[Sequence[Item]], Sequence[Result]]) -> Result:
-        """The result for an item. All threads of a batch get the exception of its computation.
+        """Wait until another thread has computed an item, or compute it together with those of threads that wait.
+
+        An item whose computation fails is computed alone, so no other thread gets its exception.
 
         Args:
-            group: Only items with the same group are computed together.
+            group: Only items of the same group are computed together.
             item: What to compute.
             compute: Returns one result for each item. All calls with the same group do the same.
         """
-        mine = Request(group=group, item=item)
+        mine = Request(item=item)
         with self._lock:
-            self._requests.append(mine)
-            was_busy, self._busy = self._busy, True
-        if was_busy:
+            is_busy = group in self._requests
+            self._requests.setdefault(group, []).append(mine)
+        if is_busy:
             with self._waiting():
                 mine.turn.wait()
         if not mine.result.done():
@@ -61,17 +62,28 @@ class Batches:
         return result
 
     def _compute(self, group: Hashable, compute: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
-        """Compute the first requests of this group, among them the first of all, then let the next thread compute."""
+        """Compute the first requests of a group, then let the next thread compute."""
         with self._lock:
-            batch = [request for request in self._requests if request.group == group][: self._most]
-            self._requests = [request for request in self._requests if request not in batch]
-        try:
-            for request, result in zip(batch, compute([request.item for request in batch]), strict=True):
-                request.result.set_result(result)
-        except BaseException as error:
-            for request in batch:
-                request.result.set_exception(error)
+            waiting = self._requests[group]
+            batch, waiting[:] = waiting[: self._most], waiting[self._most :]
+        fulfil(batch, compute)
         with self._lock:
-            self._busy = bool(self._requests)
-            for request in (*batch, *self._requests[:1]):
+            if not waiting:
+                del self._requests[group]
+            for request in (*batch, *waiting[:1]):
                 request.turn.set()
+
+
+def fulfil(batch: Sequence[Request], compute: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+    """Set the result of each request, or its exception."""
+    try:
+        results = list(zip(batch, compute([request.item for request in batch]), strict=True))
+    except BaseException as error:
+        if len(batch) == 1:
+            batch[0].result.set_exception(error)
+        else:
+            for request in batch:
+                fulfil([request], compute)
+        return
+    for request, result in results:
+        request.result.set_result(result)

@@ -221,7 +221,7 @@ def parameter_table(key: CheckpointKey) -> pd.DataFrame:
 
 # Parameters × tokens per second: in one pass over many tokens, for each core, and in passes over one token each.
 READ_PER_SECOND, WRITTEN_PER_SECOND = 7e10, 2e9
-SHORT = 300  # characters of a text that does not make the others of its batch wait
+SHORT = 64  # tokens of a text that does not make the others of its batch wait
 TRANSLATIONS = Batches(most=16, waiting=GATE.outside)
 
 
@@ -232,10 +232,12 @@ def result_of(key: CheckpointKey, run: Run) -> Result:
     Only the first `MAX_CHARACTERS` characters are read. The run is the cache key, so nobody else's result changes.
     Short texts of visitors who wait at the same time are translated together.
     """
-    checkpoint = loaded(key)
-    text = run.text
-    if run == run.usual and isinstance(text, str) and len(text) <= SHORT and translates_together(checkpoint):
-        return TRANSLATIONS.ask(key, text, partial(translate_together, checkpoint))
+    checkpoint, text = loaded(key), run.text
+    if run == run.usual and isinstance(text, str) and translates_together(checkpoint):
+        reads = len(checkpoint.tokenizers.source_ids(text, checkpoint.config.model.max_length)[0])
+        if reads <= SHORT:  # and with texts of about the same length
+            together = partial(translate_together, checkpoint)
+            return TRANSLATIONS.ask((key, reads.bit_length()), text, together)
     return compute(checkpoint, run)
 
 

@@ -22,7 +22,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
 from model.inference.run import Result, Run
-from model.inference.translate import compute
+from model.inference.translate import compute, translate_together
 from model.interventions import Head, Intervention
 from viz_app.sections.translate import downloads
 from viz_app.server import server_state
@@ -220,8 +220,17 @@ def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey
     )
 
 
-def test_visitors_who_wait_together_get_the_results_of_each_alone(key: CheckpointKey) -> None:
+def test_visitors_who_wait_together_get_the_results_of_each_alone(
+    key: CheckpointKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each is inside the gate, as the run of a page; some share a text, and one text is too long for the others."""
+    batches: list[list[str]] = []
+
+    def translate_them(checkpoint: Checkpoint, texts: list[str]) -> list[Result]:
+        batches.append(texts)
+        return translate_together(checkpoint, texts)
+
+    monkeypatch.setattr(models, "translate_together", translate_them)
     texts = [f"A dog runs beside {number} trees." for number in range(12)]
     long = "A dog runs. " * 40
     runs = [Run(text=text) for text in (*texts, *texts[:2], long)]
@@ -240,3 +249,5 @@ def test_visitors_who_wait_together_get_the_results_of_each_alone(key: Checkpoin
         np.testing.assert_allclose(result.maps["cross"], alone.maps["cross"], atol=1e-4)
     assert not found[-1].maps["cross"][0, 0].any()
     assert found[0].maps["cross"][0, 0].any()
+    assert sorted(text for batch in batches for text in batch) == sorted(texts)
+    assert max(map(len, batches)) > 1
