@@ -67,7 +67,8 @@ def pass_over(
         memory, mask = (
             model.encode(given.expand(rows, -1)) if encode else (part.expand(rows, *part.shape[1:]) for part in encoded)
         )
-        return model.decode(ids.expand(rows, -1), memory, None if bool(mask.all()) else mask, first=first)
+        # An edit in the encoder may have made several rows of one.
+        return model.decode(ids.expand(len(memory), -1), memory, None if bool(mask.all()) else mask, first=first)
 
     return decode
 

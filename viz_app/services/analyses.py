@@ -25,7 +25,7 @@ from model.analysis.lens import EarlyReading, decoder_lens
 from model.analysis.mask_bugs import BugReport, mask_bug
 from model.analysis.padded_batch import PaddedBatch, padded_batch
 from model.analysis.patching import Contrast, contrast, patch_head
-from model.analysis.silencing import Measured, silence_each_head
+from model.analysis.silencing import measured_outcomes, silence_each_head
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
@@ -274,7 +274,7 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 def why_no_effects(key: CheckpointKey, text: Text) -> str:
     """Why heads have no effects that `silence_each_head` can measure in this text; "" if they have."""
-    return refusal(lambda _: Measured(followed(key, Run(text=cut(text)))), key)
+    return refusal(lambda _: measured_outcomes(followed(key, Run(text=cut(text)))), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
