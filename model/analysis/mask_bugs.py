@@ -160,7 +160,13 @@ class BugReport:
 
 
 @torch.inference_mode()
-def mask_bug(checkpoint: Loaded, texts: tuple[str, ...], name: str = "", side: Side | None = None) -> BugReport:
+def mask_bug(
+    checkpoint: Loaded,
+    texts: tuple[str, ...],
+    name: str = "",
+    side: Side | None = None,
+    batch: PaddedBatch | None = None,
+) -> BugReport:
     """Run texts as one padded batch with one of the `BUGS`.
 
     Args:
@@ -168,12 +174,13 @@ def mask_bug(checkpoint: Loaded, texts: tuple[str, ...], name: str = "", side: S
         texts: At least one.
         name: Of the mistake; "" for correct masks.
         side: Where a language model gets its padding, see `pad_ids`.
+        batch: The `padded_batch` of these texts, where it is known.
 
     Raises:
         ConfigError: the model has no padding mask.
     """
     model, make_edits = require_masks(checkpoint), make_edits_of(name)
-    batch = padded_batch(checkpoint, texts, side=side)
+    batch = batch or padded_batch(checkpoint, texts, side=side)
     ids = ids_of(model, batch)
     with tracing(record=("*.weights", "*.head_outputs"), edits=make_edits()) as trace:
         outputs = outputs_of(model, batch_logits(model, ids), trace)  # (B, T, X)
@@ -253,7 +260,7 @@ def bug_weights(
     model = require_masks(checkpoint)
     point = hook_name(kind, layer, "weights")
     with tracing(record=(point,), edits=make_edits_of(name)()) as trace:
-        batch_logits(model, ids_of(model, batch))
+        batch_logits(model, ids_of(model, batch), first=-1)
     weights = np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
     return weights if row is None else weights[row]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Loaded
-from model.inference.passes import PaddedIds, Side, batch_logits, encode_texts, pad_ids
+from model.inference.passes import Ids, PaddedIds, Side, batch_logits, encode_texts, pad_ids
 from model.inference.run import labelled, parts_of
 from model.network.protocols import Reads, ReadsBatches
 from model.text.encoding import Tokenizer
@@ -58,23 +58,26 @@ def usual_side(checkpoint: Loaded) -> Side | None:
     return checkpoint.model.padding.side if isinstance(checkpoint.model, ReadsBatches) else None
 
 
-def padded_batch(checkpoint: Loaded, texts: Sequence[Text], side: Side | None = None) -> PaddedBatch:
+def padded_batch(
+    checkpoint: Loaded, texts: Sequence[Text], side: Side | None = None, written: Ids | None = None
+) -> PaddedBatch:
     """Combine a few texts in one padded batch, and run it.
 
     Args:
         checkpoint: A loaded checkpoint of any task; never changed.
         texts: At least one.
         side: Where a language model gets its padding, see `pad_ids`.
+        written: The ids of the translations, see `encode_texts`.
 
     Raises:
         ConfigError: the model has no padding mask.
     """
     model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
-    encoded = encode_texts(checkpoint, texts)
+    encoded = encode_texts(checkpoint, texts, written)
     ids = pad_ids(model, encoded.source, encoded.read, side=side)
     with torch.inference_mode(), recorded_masks(model) as masks:
-        batch_logits(model, ids)
-    written = pad_ids(model, encoded.source, encoded.written).read
+        batch_logits(model, ids, first=-1)
+    padded_written = pad_ids(model, encoded.source, encoded.written).read
     parts = [
         parts_of(tokenizers, tokenizers.encode(text, len(row)), len(row))
         for text, row in zip(texts, encoded.source, strict=True)
@@ -84,7 +87,7 @@ def padded_batch(checkpoint: Loaded, texts: Sequence[Text], side: Side | None = 
         read_ids=ids.read.cpu().numpy(),
         source=tuple(map(named_by_part, as_text(tokenizers.source, ids.source), parts)),
         read=as_text(tokenizers.target, ids.read),
-        written=as_text(tokenizers.target, written),
+        written=as_text(tokenizers.target, padded_written),
         source_real=ids.source_real.cpu().numpy(),
         read_real=ids.read_real.cpu().numpy(),
         allowed={
@@ -149,6 +152,6 @@ def layer_stages(
     model = require_masks(checkpoint)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:
-        batch_logits(model, ids_of(model, batch))
+        batch_logits(model, ids_of(model, batch), first=-1)
     scores = {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}
     return scores if row is None else {stage: found[row] for stage, found in scores.items()}

@@ -1,9 +1,10 @@
 """Silence each head in turn: how the outcome of a text changes, and which word or class changes first.
 
 The outcome is the model's own: its translation, read token by token (teacher forcing), its guesses for masked tokens,
-or its class. One pass measures many heads: each row of a batch runs without another head. Up to the first position
-where another token becomes the most probable, greedy search without the head writes the same tokens. So the same pass
-also shows where the text would change.
+or its class. One pass measures many heads: each row of a batch runs without another head. A model of ours computes one
+row up to the layer of these heads, because nothing differs before it. Up to the first position where another token
+becomes the most probable, greedy search without the head writes the same tokens. So the same pass also shows where the
+text would change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +21,23 @@ from model.analysis.importance import Report, all_heads, gradient_importance
 from model.decoding.search import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.passes import padded_for, pass_over
-from model.inference.run import Result, Run
+from model.inference.run import Outcome, Result, Run
 from model.inference.translate import compute
 from model.interventions import Head, Intervention
+from model.network.own_model import OwnModel
 from model.network.protocols import Writes, classifies
 from model.text.pair import texts_of
 from model.text.vocab import Specials, TextRules
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["Measured", "SilencingEffects", "decisive_heads", "silence_each_head", "silence_rows"]
+__all__ = [
+    "Measured",
+    "SilencingEffects",
+    "decisive_heads",
+    "measured_outcomes",
+    "silence_each_head",
+    "silence_rows",
+]
 
 FloatArray = NDArray[np.float32]
 MAX_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
@@ -59,11 +68,8 @@ class Measured:
         Raises:
             ConfigError: the model predicts nothing in this text.
         """
-        self.model, result, specials = text.model, text.result, text.checkpoint.tokenizers.specials
-        first = result.prompt_length or int(result.first_token_fixed)
-        outcomes = [one for one in result.outcomes if (one.position or 0) >= first]
-        if not outcomes:
-            raise nothing_predicted(text.checkpoint.config)
+        self.model, specials, first = text.model, text.checkpoint.tokenizers.specials, first_position(text.result)
+        outcomes = measured_outcomes(text)
         source, read, device = text.ids("encoder"), text.ids("decoder"), self.model.device
         self.run, self.first = pass_over(self.model, source, read, first=first), first
         self.read = padded_for(self.model, [read])
@@ -73,15 +79,17 @@ class Measured:
         if isinstance(self.model, Writes):
             self.banned = torch.tensor(specials.banned, dtype=torch.long, device=device)
             self.rules = rules_of_text(self.model, specials, text.result)
+        self.space = torch.empty(0, device=device)
         self.length = len(source or read[:1]) + len(read)  # tokens of one row
         vocabulary = 1 if classifies(self.model) else self.model.config.target_vocab_size  # type: ignore[attr-defined]
         self.numbers = len(read or source) * int(vocabulary)  # log-probabilities of one row
 
+    @torch.inference_mode()
     def measure(self, rows: int, *, encode: bool) -> tuple[Tensor, Tensor]:
         """Run a batch of equal rows, with the edits of the active trace.
 
         Args:
-            rows: B.
+            rows: B, before the edits; see `split_rows`.
             encode: The edits change the encoder of a model that writes; without them, it need not run again.
 
         Returns:
@@ -90,11 +98,16 @@ class Measured:
         """
         found = self.run(rows, encode=encode)
         assert found is not None, "there are outcomes"
-        logits = found[:, self.places - self.first].float()  # (B, N, V)
-        scores = log_odds_of(self.model, logits) if classifies(self.model) else logits.log_softmax(dim=-1)
-        totals = scores.gather(-1, self.ids.expand(rows, -1)[..., None]).sum(dim=(1, 2))
+        every = len(self.places) == found.size(1)  # the usual case, in which nothing is copied
+        logits = (found if every else found[:, self.places - self.first]).float()  # (B, N, V)
+        scores = log_odds_of(self.model, logits) if classifies(self.model) else self.log_probs(logits)
+        totals = scores.gather(-1, self.ids.expand(len(scores), -1)[..., None]).sum(dim=(1, 2))
         differs = self.choices(scores if classifies(self.model) else logits) != self.ids  # (B, N)
         return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """From logits (B, N, V), until the next call: new memory for each batch takes longer than the softmax."""
+        return torch.log_softmax(logits, dim=-1, out=self.space.resize_(logits.shape))
 
     def choices(self, logits: Tensor) -> Tensor:
         """The outcomes after the same earlier tokens: (B, N, V) → (B, N)."""
@@ -102,7 +115,27 @@ class Measured:
             read = self.read.expand(len(logits), -1)
             places = enumerate(logits.unbind(dim=1), start=self.first + 1)
             logits = torch.stack([self.rules(read[:, :end], scores) for end, scores in places], dim=1)
-        return logits.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1)
+        best = logits.argmax(dim=-1)
+        if torch.isin(best, self.banned).any():  # rare, and it copies all logits
+            best = logits.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1)
+        return best
+
+
+def first_position(result: Result) -> int:
+    """The position of the first token that the model chose."""
+    return result.prompt_length or int(result.first_token_fixed)
+
+
+def measured_outcomes(text: Followed) -> list[Outcome]:
+    """The outcomes that `Measured` measures, at least one.
+
+    Raises:
+        ConfigError: the model predicts nothing in this text.
+    """
+    found = [one for one in text.result.outcomes if (one.position or 0) >= first_position(text.result)]
+    if not found:
+        raise nothing_predicted(text.checkpoint.config)
+    return found
 
 
 def rules_of_text(model: Writes, specials: Specials, result: Result) -> TextRules | None:
@@ -132,12 +165,13 @@ def silence_each_head(text: Followed, *, report: Report = lambda done, heads: No
     before = measured.measure(1, encode=False)[0]
     changes = {kind: np.zeros((config.num_layers(kind), config.num_heads), np.float32) for kind in config.kinds}
     positions = {kind: np.zeros(grid.shape, np.int64) for kind, grid in changes.items()}
-    heads, done = all_heads(text.model), 0
-    for batch in batches(heads, rows_per_batch(measured.length, measured.numbers)):
+    heads, done, splits = all_heads(text.model), 0, isinstance(text.model, OwnModel)
+    for batch in batches(heads, rows_per_batch(measured.length, measured.numbers), by_layer=splits):
         report(done, len(heads))
         done += len(batch)
-        with tracing(record=(), edits=silence_rows([(head,) for head in batch])):
-            totals, places = measured.measure(len(batch), encode=batch[0].kind == "encoder")
+        edits = split_rows(batch) if splits else silence_rows([(head,) for head in batch])
+        with tracing(record=(), edits=edits):
+            totals, places = measured.measure(1 if splits else len(batch), encode=batch[0].kind == "encoder")
         for head, change, place in zip(batch, (totals - before).tolist(), places.tolist(), strict=True):
             changes[head.kind][head.layer, head.head] = change
             positions[head.kind][head.layer, head.head] = place
@@ -149,11 +183,27 @@ def rows_per_batch(length: int, numbers: int) -> int:
     return max(1, min(MAX_TOKENS // length, MAX_LOG_PROBS // numbers))
 
 
-def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:
-    """Batches of at most `size` heads. Heads of the encoder never share a batch with others."""
-    encoder = [head for head in heads if head.kind == "encoder"]
-    decoder = [head for head in heads if head.kind != "encoder"]
-    return [part[start : start + size] for part in (encoder, decoder) for start in range(0, len(part), size)]
+def batches(heads: Sequence[Head], size: int, *, by_layer: bool) -> list[list[Head]]:
+    """Batches of at most `size` heads: of one attention layer, or at least of the encoder or of others alone."""
+    parts: dict[object, list[Head]] = {}
+    for head in heads:
+        parts.setdefault((head.kind, head.layer) if by_layer else head.kind == "encoder", []).append(head)
+    return [part[start : start + size] for part in parts.values() for start in range(0, len(part), size)]
+
+
+def split_rows(heads: Sequence[Head]) -> dict[str, Edit]:
+    """Edits that make one row per head of a single row, each without the outputs of its head.
+
+    Before the attention layer of these heads, all rows are equal, so a model of ours computes them once.
+    """
+    rows, silent = list(range(len(heads))), [head.head for head in heads]
+
+    def edit(outputs: Tensor) -> Tensor:  # (1, H, T, K) → (B, H, T, K)
+        silenced = outputs.repeat(len(rows), 1, 1, 1)
+        silenced[rows, silent] = 0.0
+        return silenced
+
+    return {hook_name(heads[0].kind, heads[0].layer, "head_outputs"): edit}
 
 
 def silence_rows(groups: Sequence[Sequence[Head]]) -> dict[str, Edit]:

@@ -18,6 +18,7 @@ from model.trace import Edit, tracing
 
 __all__ = [
     "EncodedTexts",
+    "Ids",
     "PaddedIds",
     "Side",
     "batch_logits",
@@ -66,7 +67,8 @@ def pass_over(
         memory, mask = (
             model.encode(given.expand(rows, -1)) if encode else (part.expand(rows, *part.shape[1:]) for part in encoded)
         )
-        return model.decode(ids.expand(rows, -1), memory, None if bool(mask.all()) else mask, first=first)
+        # An edit in the encoder may have made several rows of one.
+        return model.decode(ids.expand(len(memory), -1), memory, None if bool(mask.all()) else mask, first=first)
 
     return decode
 
@@ -110,8 +112,14 @@ class PaddedIds:
     read_real: Tensor  # False at padding, (B, T)
 
 
-def encode_texts(checkpoint: Loaded, texts: Sequence[Text]) -> EncodedTexts:
-    """Encode texts for one pass. A decoder reads the translation by greedy search; a language model reads the text."""
+def encode_texts(checkpoint: Loaded, texts: Sequence[Text], written: Ids | None = None) -> EncodedTexts:
+    """Encode texts for one pass.
+
+    Args:
+        checkpoint: A loaded checkpoint of any task.
+        texts: The decoder of a translator reads their translations. A language model reads the texts.
+        written: The ids of the translations by greedy search, which is left out then; by default it runs here.
+    """
     model, tokenizers, limit = checkpoint.model, checkpoint.tokenizers, checkpoint.model.config.max_length
     nothing: Ids = [()] * len(texts)
     if classifies(model):
@@ -123,7 +131,7 @@ def encode_texts(checkpoint: Loaded, texts: Sequence[Text]) -> EncodedTexts:
         return EncodedTexts(source=ids, read=nothing, written=nothing)
     if model.task == "continuation":
         return EncodedTexts(source=nothing, read=ids, written=nothing)
-    written = greedy_ids(model, ids, specials=tokenizers.specials)
+    written = greedy_ids(model, ids, specials=tokenizers.specials) if written is None else written
     return EncodedTexts(source=ids, read=[[tokenizers.specials.bos, *one[:-1]] for one in written], written=written)
 
 
@@ -154,17 +162,22 @@ def pad_ids(model: Reads, source: Ids, read: Ids, *, side: Side | None = None) -
     return PaddedIds(source=source_ids, read=read_ids, source_real=source_real, read_real=read_real)
 
 
-def batch_logits(model: Reads, ids: PaddedIds) -> Tensor | None:
+def batch_logits(model: Reads, ids: PaddedIds, *, first: int = 0) -> Tensor | None:
     """One pass over a padded batch.
 
+    Args:
+        model: In evaluation mode.
+        ids: From `pad_ids`.
+        first: The first position of a translator whose logits are needed; −1 is the last one.
+
     Returns:
-        Logits for each position: (B, T, V) of a model that writes, (B, S, V) of one that predicts masked tokens,
-        (B, 1, C) of a classifier; None of a model that only reads.
+        Logits for each position: (B, T − first, V) of a translator, (B, T, V) of a language model, (B, S, V) of a model
+        that predicts masked tokens, (B, 1, C) of a classifier; None of a model that only reads.
     """
     if isinstance(model, ReadsBatches):
         return model.batch_logits(ids.read, ids.read_real)
     if isinstance(model, Writes):
-        return model(ids.source, ids.read)
+        return model.decode(ids.read, *model.encode(ids.source), first=first)
     if classifies(model):
         return model(ids.source)[:, None]
     assert isinstance(model, PredictsMasked)

@@ -12,7 +12,6 @@ from model.analysis.contributions import contributions
 from model.analysis.influence import influence
 from model.analysis.learning import SnapshotResult
 from model.analysis.lens import logit_lens
-from model.analysis.mask_bugs import mask_bug
 from model.analysis.positions import encoding_properties, rotation, rotation_error, scores_by_distance
 from model.analysis.stations import way_of_token
 from model.checkpoints.checkpoint import CheckpointConfig
@@ -25,7 +24,7 @@ from viz_app.content.grades import GRADES
 from viz_app.course.expressions import words
 from viz_app.course.quantities import BASE, QUANTITIES, batch_texts, quantities, quantity, sentence, word_at
 from viz_app.course.situation import Situation, run_of, search_of, whole_number
-from viz_app.services.analyses import analysis_of, early_readings_of, position_table
+from viz_app.services.analyses import analysis_of, bug_report_of, early_readings_of, position_table
 from viz_app.services.listing import CheckpointKey, list_one
 from viz_app.services.models import config_of, parameter_table, result_of, snapshot_result_of, translator
 
@@ -101,20 +100,20 @@ def bleu(_: Situation, name: str) -> list[float]:
 @quantity
 def text_with_bug(situation: Situation, bug: str) -> str:
     """The translation of the sentence that the page shows, in its batch."""
-    return analysis_of(mask_bug, situation.key, batch_texts(situation), bug).texts[sentence(situation)]
+    return bug_report_of(situation.key, batch_texts(situation), bug).texts[sentence(situation)]
 
 
 @quantity
 def effect_of_future(situation: Situation, bug: str) -> float:
     """By how much an earlier log-probability changes if the last token that the decoder reads is replaced."""
-    found = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).effect_of_future
+    found = bug_report_of(situation.key, batch_texts(situation), bug).effect_of_future
     return 0.0 if found is None else float(found[sentence(situation)])
 
 
 @quantity
 def leaked_in_batch(situation: Situation, bug: str) -> float:
     """The largest share of the weight on padding, of all sentences."""
-    leaked = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).leaked
+    leaked = bug_report_of(situation.key, batch_texts(situation), bug).leaked
     return max(float(leaked[kind].max()) for kind in ("encoder", "cross"))
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from model.analysis.anatomy import Anatomy, anatomy, derive
 from model.analysis.anatomy import value_norms as norms_of_values
 from model.analysis.importance import all_heads, gradient_importance
-from model.analysis.mask_bugs import mask_bug
-from model.analysis.padded_batch import padded_batch
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
@@ -23,7 +21,7 @@ from model.text.tokenizers import CONTINUES
 from viz_app.content.examples import BATCHES
 from viz_app.course.expressions import words
 from viz_app.course.situation import Situation, whole_number
-from viz_app.services.analyses import analysis_of, position_table
+from viz_app.services.analyses import analysis_of, batch_of, bug_report_of, position_table
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import config_of, loaded, log_prob_of, result_of
 
@@ -327,7 +325,7 @@ def sentence(situation: Situation) -> int:
 @quantity
 def leaks(situation: Situation, bug: str = "") -> dict[str, float]:
     """Kind → the share of the weight of this sentence on masked keys, with a mistake in the masks."""
-    found = analysis_of(mask_bug, situation.key, batch_texts(situation), bug).leaked
+    found = bug_report_of(situation.key, batch_texts(situation), bug).leaked
     return {kind: float(shares[sentence(situation)]) for kind, shares in found.items()}
 
 
@@ -352,7 +350,5 @@ def changes_by_step(situation: Situation) -> list[float]:
 
 quantities(
     sentence=sentence,
-    lengths=lambda situation: (
-        analysis_of(padded_batch, situation.key, batch_texts(situation)).source_real.sum(axis=1).tolist()
-    ),
+    lengths=lambda situation: batch_of(situation.key, batch_texts(situation)).answer().source_real.sum(axis=1).tolist(),
 )

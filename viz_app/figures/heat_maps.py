@@ -141,9 +141,9 @@ def two_colours(cells: NDArray[np.generic], no: str, yes: str) -> Settings:
 
 def mask_map(mask: BoolArray, axes: Axes, *, height: int) -> Picture:
     """Draw a mask (T, S): blue where True (may attend), grey with a × where False (masked)."""
-    words = {"customdata": np.where(mask, t("may attend"), t("masked")).tolist()} if mask.size <= MAX_WORDS else {}
+    words = {"customdata": np.where(mask, t("may attend"), t("masked"))} if mask.size <= MAX_WORDS else {}
     # A reader who cannot tell the colours apart needs a sign.
-    signs = {"text": np.where(mask, "", "×").tolist(), "texttemplate": "%{text}"} if mask.size <= MAX_SIGNS else {}
+    signs = {"text": np.where(mask, "", "×"), "texttemplate": "%{text}"} if mask.size <= MAX_SIGNS else {}
     meaning = "%{customdata}" if words else t("{number} (1 = may attend, 0 = masked)", number="%{z}")
     trace = {
         "type": "heatmap",

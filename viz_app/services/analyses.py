@@ -22,15 +22,16 @@ from model.analysis.importance import all_heads
 from model.analysis.influence import influence
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot
 from model.analysis.lens import EarlyReading, decoder_lens
-from model.analysis.mask_bugs import mask_bug
-from model.analysis.padded_batch import padded_batch
+from model.analysis.mask_bugs import BugReport, mask_bug
+from model.analysis.padded_batch import PaddedBatch, padded_batch
 from model.analysis.patching import Contrast, contrast, patch_head
-from model.analysis.silencing import Measured, silence_each_head
+from model.analysis.silencing import measured_outcomes, silence_each_head
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.circuits.graph import graph_of
 from model.config.section import ConfigError
+from model.inference.passes import Side
 from model.inference.run import Result, Run
 from model.inference.translate import compute
 from model.interventions import Head
@@ -54,6 +55,7 @@ from viz_app.server.server_state import (
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.models import (
     FloatArray,
+    config_of,
     loaded,
     parameters_of,
     recorded_layer,
@@ -68,6 +70,8 @@ __all__ = [
     "Analysis",
     "Work",
     "analysis_of",
+    "batch_of",
+    "bug_report_of",
     "contrast_of",
     "early_readings_of",
     "has_sinks",
@@ -184,6 +188,22 @@ def followed(key: CheckpointKey, run: Run) -> Followed:
     )
 
 
+def batch_of(key: CheckpointKey, texts: tuple[Text, ...], side: Side | None = None) -> Analysis[PaddedBatch]:
+    """A few texts as one padded batch, see `padded_batch`.
+
+    Visitors change one text of a batch at a time. So the translations of the others are kept results.
+    """
+    if config_of(key).task != "translation":
+        return Analysis.of(padded_batch, key, texts, side)
+    written = tuple(tuple(token.id for token in result_of(key, Run(text=text)).written) for text in texts)
+    return Analysis.of(padded_batch, key, texts, side, written)
+
+
+def bug_report_of(key: CheckpointKey, texts: tuple[Text, ...], name: str = "", side: Side | None = None) -> BugReport:
+    """What a mistake does to a padded batch, see `mask_bug`."""
+    return analysis_of(mask_bug, key, texts, name, side, batch_of(key, texts, side))
+
+
 def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
     """Why a model does not have what is required; "" if it does."""
     try:
@@ -254,7 +274,7 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 def why_no_effects(key: CheckpointKey, text: Text) -> str:
     """Why heads have no effects that `silence_each_head` can measure in this text; "" if they have."""
-    return refusal(lambda _: Measured(followed(key, Run(text=cut(text)))), key)
+    return refusal(lambda _: measured_outcomes(followed(key, Run(text=cut(text)))), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: Text) -> float:

@@ -6,11 +6,19 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import all_heads
-from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, Measured, rows_per_batch, silence_each_head
-from model.inference.opening import open_translator
+from model.analysis.silencing import (
+    MAX_LOG_PROBS,
+    MAX_TOKENS,
+    Measured,
+    rows_per_batch,
+    silence_each_head,
+    silence_rows,
+)
+from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
 from model.interventions import ablate_heads
-from model.trace import hook_name
+from model.trace import hook_name, tracing
+from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 from tests.model.analysis.follow import first_difference, follow
 
@@ -22,6 +30,19 @@ def test_a_batch_is_bounded_in_tokens_and_in_probabilities(tokens: int, vocabula
     assert rows >= 1
     assert rows == 1 or rows * tokens * vocabulary <= MAX_LOG_PROBS
     assert rows == 1 or rows * 2 * tokens <= MAX_TOKENS
+
+
+@pytest.mark.parametrize("name", ["everyday-en-de", "multi30k-en-de", "gru-de-en", "imdb-sentiment"])
+def test_rows_that_part_at_their_layer_have_the_numbers_of_whole_rows(name: str) -> None:
+    followed = follow(open_checkpoint(BUNDLED / name), "A dog sees the cat.")
+    found, measured = silence_each_head(followed), Measured(followed)
+    before = float(measured.measure(1, encode=False)[0])
+    heads = all_heads(followed.model)
+    with tracing(record=(), edits=silence_rows([(head,) for head in heads])):
+        totals, places = (values.tolist() for values in measured.measure(len(heads), encode=True))
+    for head, total, place in zip(heads, totals, places, strict=True):
+        assert found.changes[head.kind][head.layer, head.head] == pytest.approx(total - before, abs=1e-4)
+        assert found.positions[head.kind][head.layer, head.head] == place
 
 
 @pytest.mark.parametrize("family", ["bart", "gpt2"])

@@ -20,6 +20,7 @@ from model.analysis.stations import way_of_token
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
+from model.inference import passes
 from model.inference.export import count_weights
 from model.inference.run import Result, Run
 from model.inference.translate import compute, translate_together
@@ -28,7 +29,7 @@ from viz_app.sections.translate import downloads
 from viz_app.server import server_state
 from viz_app.server.server_state import Cache, size_of
 from viz_app.services import analyses, listing, models
-from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.analyses import Analysis, analysis_of, batch_of
 from viz_app.services.listing import CheckpointKey
 
 LONG = "A brown dog is running through the deep white snow near a small house. " * 40
@@ -55,6 +56,19 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
     megabytes = {name: size / 1e6 for name, size in sizes.items()}
     assert megabytes["translation"] < 24, megabytes  # it is kept
     assert max(size for name, size in megabytes.items() if name != "translation") < 6, megabytes
+
+
+def test_a_batch_takes_the_translations_of_its_texts_and_searches_none_again(
+    key: CheckpointKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ("A brown dog runs.", "Two girls with a red ball are singing near the river.")
+    searched = padded_batch(models.loaded(key), texts)
+    monkeypatch.setattr(passes, "greedy_ids", None)
+    batch = batch_of(key, texts).answer()
+    np.testing.assert_array_equal(batch.read_ids, searched.read_ids)
+    assert (batch.source, batch.written) == (searched.source, searched.written)
+    for kind, masks in searched.allowed.items():
+        np.testing.assert_array_equal(batch.allowed[kind], masks)
 
 
 def test_shared_results_are_read_only(key: CheckpointKey) -> None:

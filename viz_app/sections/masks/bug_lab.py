@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, bugs_of, mask_bug
-from model.analysis.padded_batch import padded_batch
+from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, bugs_of
 from model.checkpoints.languages import tag
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
@@ -15,7 +14,7 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.heat_maps import head_map
 from viz_app.sections.masks.correct_masks import PaddedSentence, pick_head_of_sentence
 from viz_app.services import models
-from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.analyses import analysis_of, batch_of, bug_report_of
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.headings import section
@@ -54,7 +53,7 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
     titles = {CORRECT: t("Correct mask"), name: t(MISTAKES[name].label)}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
         report = report_of(sentence, bug)
-        batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
+        batch = batch_of(sentence.key, sentence.sentences, sentence.side)
         weights = analysis_of(bug_weights, sentence.key, batch, bug, kind, layer, sentence.row)
         with column:
             draw(
@@ -93,7 +92,7 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
 
 
 def report_of(sentence: PaddedSentence, name: str) -> BugReport:
-    return analysis_of(mask_bug, sentence.key, sentence.sentences, name, sentence.side)
+    return bug_report_of(sentence.key, sentence.sentences, name, sentence.side)
 
 
 def show_results(sentence: PaddedSentence, name: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch, usual_side
+from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, usual_side
 from model.checkpoints.languages import tag
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
@@ -25,7 +25,7 @@ from viz_app.figures.heat_maps import mask_map, score_map
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import models
-from viz_app.services.analyses import Analysis, analysis_of
+from viz_app.services.analyses import analysis_of, batch_of
 from viz_app.services.atlases import shown_atlas
 from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
@@ -145,7 +145,7 @@ def require_sentence(key: CheckpointKey) -> PaddedSentence:
     if config.task == "translation":
         note_greedy_search()
     side = pick_side(key)
-    batch = analysis_of(padded_batch, key, sentences, side)
+    batch = batch_of(key, sentences, side).answer()
     with row_column:
         row = pick_row(batch)
     tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}
@@ -196,7 +196,7 @@ def correct_masks(sentence: PaddedSentence) -> None:
         draw_masks(sentence, layer)
     with batch_place:
         show_batch(sentence)
-    batch = Analysis.of(padded_batch, sentence.key, sentence.sentences, sentence.side)
+    batch = batch_of(sentence.key, sentence.sentences, sentence.side)
     heads = analysis_of(layer_stages, sentence.key, batch, kind, layer, sentence.row)
     stages = {name: heads[name][head] for name in STAGES}  # each (T, S)
     draw_stages(sentence, stages, Head(kind, layer, head))
