@@ -158,15 +158,16 @@ class Trace:
         # passes than its best hypothesis has tokens.
         if len(passes) == 1 or name.startswith("encoder."):
             rows = rows[: len(passes)]
-        parts = [tensor[row] for tensor, row in zip(passes[: len(rows)], rows, strict=True)]
-        length, width = sum(part.size(-2) for part in parts), max(part.size(-1) for part in parts)
+        parts = list(zip(passes[: len(rows)], rows, strict=True))
+        (first, row), width = parts[0], max(tensor.size(-1) for tensor, _ in parts)
+        length = sum(tensor.size(-2) for tensor, _ in parts)
         fill = NOT_COMPUTED.get(name.rpartition(".")[2], 0.0)
         # Filled in place, because a map may be as large as everything else in the process.
-        whole = parts[0].new_full((*parts[0].shape[:-2], length, width), fill)
+        whole = first.new_full((*first[row].shape[:-2], length, width), fill)
         start = 0
-        for part in parts:
-            end = start + part.size(-2)
-            whole[..., start:end, : part.size(-1)] = part
+        for tensor, row in parts:
+            end = start + tensor.size(-2)
+            whole[..., start:end, : tensor.size(-1)] = tensor[row]
             start = end
         return whole
 

@@ -34,6 +34,7 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_switch_changes_the_run_on_all_pages(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[Run] = []
     compute = models.compute
+    monkeypatch.setattr(models, "translates_together", lambda checkpoint: False)  # so that each run is computed alone
     monkeypatch.setattr(models, "compute", lambda checkpoint, run: runs.append(run) or compute(checkpoint, run))
     text = f"{TEXT} Danke."  # no other test keeps the result of this text
     app = open_app(checkpoint=NAME, text=text)
