@@ -79,7 +79,6 @@ class Measured:
         if isinstance(self.model, Writes):
             self.banned = torch.tensor(specials.banned, dtype=torch.long, device=device)
             self.rules = rules_of_text(self.model, specials, text.result)
-        self.space = torch.empty(0, device=device)
         self.length = len(source or read[:1]) + len(read)  # tokens of one row
         vocabulary = 1 if classifies(self.model) else self.model.config.target_vocab_size  # type: ignore[attr-defined]
         self.numbers = len(read or source) * int(vocabulary)  # log-probabilities of one row
@@ -100,14 +99,10 @@ class Measured:
         assert found is not None, "there are outcomes"
         every = len(self.places) == found.size(1)  # the usual case, in which nothing is copied
         logits = (found if every else found[:, self.places - self.first]).float()  # (B, N, V)
-        scores = log_odds_of(self.model, logits) if classifies(self.model) else self.log_probs(logits)
+        scores = log_odds_of(self.model, logits) if classifies(self.model) else logits.log_softmax(dim=-1)
         totals = scores.gather(-1, self.ids.expand(len(scores), -1)[..., None]).sum(dim=(1, 2))
         differs = self.choices(scores if classifies(self.model) else logits) != self.ids  # (B, N)
         return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
-
-    def log_probs(self, logits: Tensor) -> Tensor:
-        """From logits (B, N, V), until the next call: new memory for each batch takes longer than the softmax."""
-        return torch.log_softmax(logits, dim=-1, out=self.space.resize_(logits.shape))
 
     def choices(self, logits: Tensor) -> Tensor:
         """The outcomes after the same earlier tokens: (B, N, V) → (B, N)."""

@@ -167,7 +167,6 @@ class TranslatorDescription(Description):
     model: ModelConfig
     final_norm: bool
     output_bias: bool
-    reads_padding: bool  # there is no padding mask for the source
     source: Side
     target: Side
     specials: Specials
@@ -270,7 +269,6 @@ def translator_of(values: Mapping[str, Any], folder: Path) -> TranslatorDescript
         **flags,
         tokens=tokens_of(values, "words"),
         model=sizes_of(model, source, target),
-        reads_padding=bool(filled),
         source=source,
         target=target,
         specials=specials_of(source, target, around=around, filled=filled),

@@ -55,10 +55,11 @@ class TutorialTransformer(Transformer):
             self.output_projection = nn.Linear(config.d_model, config.target_vocab_size)
         if not described.scale_embeddings:
             self.encoder.embedding.scale = self.decoder.embedding.scale = 1.0
-        self.reads_padding = described.reads_padding
+        self.filled = len(described.specials.fill)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        mask = padding_mask(source, self.pad_id) | self.reads_padding
+        # Trained without a padding mask, it reads the padding of a short text. That of a batch is no part of the text.
+        mask = padding_mask(source, self.pad_id) | (torch.arange(source.size(1), device=source.device) < self.filled)
         return self.encoder(source, mask=mask), mask
 
 

@@ -247,8 +247,8 @@ def translate_together(checkpoint: Checkpoint, texts: Sequence[str]) -> list[Res
 
 
 def translates_together(checkpoint: Loaded) -> TypeGuard[Checkpoint]:
-    """Whether `translate_together` can use this checkpoint: a translator of ours that reads no padding."""
-    return isinstance(checkpoint.model, Translator) and not checkpoint.tokenizers.specials.fill
+    """Whether `translate_together` can use this checkpoint: a translator of ours."""
+    return isinstance(checkpoint.model, Translator)
 
 
 def reported(search: Search, start: SearchInput, model: Writes, report: Report) -> Search:
@@ -448,8 +448,6 @@ def best_hypotheses(
     ids = [tokenizers.source_ids(line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)
-    if tokenizers.specials.fill:  # such a model reads padding, so a longer text in the batch would change the others
-        batch_size = 1
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
         batch = SearchInput(sources=[ids[i] for i in chosen], specials=tokenizers.specials)

@@ -42,7 +42,7 @@ class Batches:
     def ask(self, group: Hashable, item: Item, compute: Callable[[Sequence[Item]], Sequence[Result]]) -> Result:
         """Wait until another thread has computed an item, or compute it together with those of threads that wait.
 
-        An item whose computation fails is computed alone, so no other thread gets its exception.
+        If a batch fails, each of its items is computed alone, so a thread gets only the exception of its own item.
 
         Args:
             group: Only items of the same group are computed together.

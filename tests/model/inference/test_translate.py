@@ -14,7 +14,6 @@ from model.inference.translate import (
     translate,
     translate_lines,
     translate_together,
-    translates_together,
 )
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
@@ -190,12 +189,13 @@ def test_texts_that_are_translated_together_have_the_results_of_each_alone(toy: 
     assert len(lengths) > 1  # or no padding would be cut off
 
 
-def test_a_model_that_reads_padding_translates_each_text_by_itself(tmp_path: Path) -> None:
+def test_a_model_that_reads_padding_does_not_read_that_of_a_batch(tmp_path: Path) -> None:
     """Its encoder reads sources of at least 12 tokens, and the second text is longer."""
     opened = CASES["torch, padding read"].open(tmp_path / "model")
     assert isinstance(opened, Checkpoint)
     lines = ["the small dog sees a cat", "the red dog sees a cat and " * 3 + "runs"]
-    assert not translates_together(opened)
+    for line, together in zip(lines, translate_together(opened, lines), strict=True):
+        np.testing.assert_allclose(together.maps["encoder"], translate(opened, line).maps["encoder"], atol=1e-5)
     for line, found in zip(lines, best_hypotheses(opened.model, opened.tokenizers, lines), strict=True):
         assert found is not None
         assert found.log_prob == pytest.approx(translate(opened, line).log_prob, abs=1e-3)
