@@ -17,7 +17,7 @@ from model.inference.opening import open_checkpoint
 from tests.conftest import BUNDLED
 from tests.live.conftest import PUBLISHED
 from tests.live.test_publish import data_of, found
-from viz_app.components.elements.atlas import head_data, table_data
+from viz_app.components.atlas import head_data, table_data
 
 OTHER = "gru-de-en"  # without an atlas
 MOST_CODE_OF_ATLAS = 27_000  # bytes of the script and of its style sheet

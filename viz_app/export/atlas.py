@@ -7,7 +7,7 @@ from pathlib import Path
 from model.atlas.atlas import Atlas, open_atlas
 from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import Loaded
-from viz_app.components.elements.atlas import TextOf, head_data, table_data
+from viz_app.components.atlas import TextOf, head_data, table_data
 from viz_app.export.live_page import compact
 
 __all__ = ["PublishedAtlas", "add_atlas", "atlas_of"]

@@ -10,18 +10,20 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
+from model.config.kinds import KINDS
 from model.inference.run import Result, Run
-from viz_app.components.elements.training_player import Snapshot, training_player
+from viz_app.components.mounting import Data, component, labels_of, masked_out, opening, packed, tiles
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
+from viz_app.figures.overview import SMALL_TILE
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.style import bound_of
 from viz_app.services import analyses
-from viz_app.services.attention_view import view
+from viz_app.services.attention_view import AttentionView, view
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import result_of
-from viz_app.session.choices import choose_by_index, settle
+from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import numbers
@@ -85,25 +87,18 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     The layer and the head of the large map are counted from 0.
     """
     shown = view(history.trained, kind, merge=False, hide_special=False)
-    settle("snapshot", history.ids[-1], history.ids)
-    number = history.ids.index(st.session_state["snapshot"])
+    ids = history.ids
+    settle("snapshot", ids[-1], ids)
+    number = ids.index(st.session_state["snapshot"])
     name = history.names[number]
     add_fact(t("Snapshot"), name)
-    snapshots = [
-        Snapshot(name=name, text=text, loss=t("loss {loss}", loss=decimal(one.loss, digits=2)), maps=one.maps[kind])
-        for name, text, one in zip(history.names, history.texts, history.results, strict=True)
-    ]
-    training_player(
-        snapshots,
-        axes=shown.axes,
-        allowed=shown.allowed,
-        kind=kind,
-        written=history.trained.languages[1],
-        chosen=(layer, head),
-        shown=number,
+    component(
+        "training_player",
+        "ui/training_player",
         key="training_view",
-        on_open=open_head,
-        on_snapshot=partial(choose_by_index, "snapshot", tuple(history.ids)),
+        open=opening(open_head),
+        snapshot=lambda index: set_choice("snapshot", ids[int(index)]),
+        data={**player_data(history, shown, kind, layer, head), "snapshot": number},
     )
     weights = np.where(shown.allowed[layer], history.results[number].maps[kind][layer, head], np.float32("nan"))
     numbers(
@@ -117,6 +112,34 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
         key="training_view",
         alt=t("Attention weights of layer {layer}, head {head}, {name}", layer=layer + 1, head=head + 1, name=name),
     )
+
+
+def player_data(history: History, shown: AttentionView, kind: str, layer: int, head: int) -> Data:
+    """All heads at every snapshot, and one of them large, as `live/ui/training_player.js` draws them."""
+    layers, heads = shown.maps.shape[:2]
+    large = [masked_out(one.maps[kind][layer, head], shown.allowed[layer]) for one in history.results]
+    return {
+        **labels_of(shown.axes),
+        "layers": layers,
+        "heads": heads,
+        "chosen": layer * heads + head,
+        "alt": t(KINDS[kind].full_name),
+        "languages": {
+            "query": shown.axes.query_lang,
+            "key": shown.axes.key_lang,
+            "written": history.trained.languages[1],
+        },
+        "weights": packed(np.stack(large)),
+        "snapshots": [
+            {
+                "name": name,
+                "text": text,
+                "loss": t("loss {loss}", loss=decimal(one.loss, digits=2)),
+                "tiles": tiles(one.maps[kind], shown.allowed, limit=SMALL_TILE),
+            }
+            for name, text, one in zip(history.names, history.texts, history.results, strict=True)
+        ],
+    }
 
 
 def show_snapshot_table(history: History) -> None:

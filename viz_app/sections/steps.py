@@ -1,5 +1,6 @@
 """Parts of the page Step by step: the controls, greedy search as it happens, and beam search as a tree."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Literal
@@ -7,9 +8,10 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from model.inference.run import Result, Run
-from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
-from viz_app.components.elements.stepper import stepper
+from model.config.kinds import KINDS
+from model.inference.run import Result, Run, Token
+from model.interventions import Head
+from viz_app.components.mounting import Data, component, masked_out, packed
 from viz_app.components.page_parts import announce
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, sentences
@@ -19,9 +21,9 @@ from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import models
 from viz_app.services.attention_view import step_weights
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
+from viz_app.session.choices import set_choice, settle
 from viz_app.widgets import run_form
-from viz_app.widgets.atlas_links import cell_chooser, links_of_cell
+from viz_app.widgets.atlas_links import ChooseCell, cell_chooser, links_of_cell
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import clear_forced_words_button
@@ -36,6 +38,8 @@ Search = Literal["greedy", "beam"]
 SEARCHES: dict[Search, str] = {"greedy": N_("Greedy, step by step"), "beam": N_("Beam search as a tree")}
 KINDS_OF_STEPS = ("cross", "decoder")  # their queries are the steps
 VISIBLE_STEPS = 5  # of a tree, without scrolling
+START_TOKEN = N_("“{token}” is given, not chosen. It tells the model what to write, such as the language.")
+PROMPT_TOKEN = N_("This token belongs to the text that you typed. The model chooses nothing here.")
 
 
 def step_controls(*, forced: bool) -> tuple[Search, DeltaGenerator]:
@@ -83,19 +87,69 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         )
     settle("step", 0)
     chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
-    stepper(
-        translation,
-        kind=kind,
-        key="stepper",
-        on_force=run_form.force,
-        on_step=run_form.remember_step,
-        on_cell=None if guess else cell_chooser(key, kind, translation, "stepper"),  # the link below names words
-        step=chosen_step - 1 if chosen_step else None,
-        guess=guess,
-    )
+    step = min(chosen_step, len(translation.written)) - 1 if chosen_step else None
+    on_cell = None if guess else cell_chooser(key, kind, translation, "stepper")  # the link below names words
+    draw_stepper(translation, kind, on_cell, {"step": step, "guess": guess})
     if not guess:
         links_of_cell(key, kind, translation, "stepper")
         weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
+
+
+def draw_stepper(translation: Result, kind: str, on_cell: ChooseCell | None, settings: Data) -> None:
+    """Walk through a decode: a slider and a play button, the prefix, ten candidates, and one row of every head's map.
+
+    Args:
+        translation: With its maps.
+        kind: One of `KINDS_OF_STEPS`, whose rows are shown.
+        on_cell: Called with a head, the step and the key of a cell that the visitor chose; None if cells lead nowhere.
+        settings: The "step" that is shown at first, counted from 0, else None; and whether the visitor "guess"es first.
+    """
+    heads = translation.maps[kind].shape[1]
+
+    def choose_cell(cell: Sequence[int]) -> None:  # the session keeps it, so it must not close over the translation
+        head, at, chosen_key = map(int, cell)
+        if on_cell:
+            on_cell(Head(kind, *divmod(head, heads)), at, chosen_key)
+
+    component(
+        "stepper",
+        "ui/stepper",
+        key="stepper",
+        force=lambda chosen: run_form.force(int(chosen["position"]), int(chosen["id"])),
+        step=lambda position: set_choice("step", int(position) + 1),
+        cell=choose_cell,
+        data={**stepper_data(translation, kind), **settings, "choosable": on_cell is not None},
+    )
+
+
+def stepper_data(translation: Result, kind: str) -> Data:
+    """A decode with one kind of maps, as `live/ui/stepper.js` draws it."""
+    maps = translation.maps[kind]
+    source = translation.source or translation.read[: translation.prompt_length + 1]
+    note = t(PROMPT_TOKEN) if translation.prompt_length else t(START_TOKEN, token=translation.written[0].text)
+    return {
+        "text": "|".join(token.text for token in source),
+        "given": translation.prompt_length or int(translation.first_token_fixed),
+        "given_note": note,
+        "kind": kind,
+        "keys": [token.text for token in translation.tokens_of(kind)[1]],
+        "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
+        "shape": list(maps.shape[:2]),
+        "maps": packed(masked_out(maps, translation.mask_of(kind)[:, None])),
+        "fixed": False,
+        "steps": [
+            {"read": read.text, "entropy": written.entropy, "candidates": candidates(written)}
+            for read, written in zip(translation.read, translation.written, strict=True)
+        ],
+    }
+
+
+def candidates(written: Token) -> list[list[object]]:
+    """The candidates of a step: text, probability, id, and whether it was written."""
+    best: list[list[object]] = [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
+    if not any(candidate.id == written.id for candidate in written.candidates):  # a forced token may be unlikely
+        best.append([written.text, written.probability, written.id, True])
+    return best
 
 
 def weights_of_step(translation: Result, kind: str, step: int) -> None:
@@ -138,10 +192,11 @@ def beam_tree(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
         key="beam_tree",
         alt=t("The hypotheses of the beam search"),
     )
-    draw_beam_tree(
-        tree,
-        lang=languages[1],
-        alt=t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner),
+    alt = t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner)
+    component(
+        "beam_tree",
+        "ui/diagrams",
         key="beam_tree",
-        on_pick=partial(run_form.force_path, tree),
+        pick=lambda node: run_form.force_path(tree, int(node)),
+        data={"nodes": [asdict(node) for node in tree.nodes], "lang": languages[1], "alt": alt},
     )

@@ -22,7 +22,6 @@ from viz_app.session.choice_forms import FORMS, fits_into_a_link, read_texts
 __all__ = [
     "Choices",
     "choices",
-    "choose_by_index",
     "clear_choice",
     "hand_over",
     "publish_choices",
@@ -135,11 +134,6 @@ def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> No
 def set_choice(name: str, value: object) -> None:
     """Choose for the visitor: in a callback, or before the widget with this name."""
     choices().chosen[name] = st.session_state[name] = value
-
-
-def choose_by_index(name: str, values: Sequence[str], index: int) -> None:
-    """Callback: choose the value with this index, counted from 0. It keeps only the values of its page in memory."""
-    set_choice(name, values[index])
 
 
 def clear_choice(name: str) -> None:

@@ -52,7 +52,6 @@ __all__ = [
     "note_greedy_search",
     "note_shared_second_text",
     "note_text_too_long_for_link",
-    "remember_step",
     "require_run",
     "require_text",
     "separator_in",
@@ -454,11 +453,6 @@ def force(position: int, token: int) -> None:
 def force_path(tree: SearchTree, node: int) -> None:
     """Force the prefix of a node of a beam search."""
     change(tuple(enumerate(tree.path(node), start=tree.prompt_length)))
-
-
-def remember_step(step: int) -> None:
-    """Keep a step of the decoder, counted from 0, for the link, where it counts from 1."""
-    set_choice("step", step + 1)
 
 
 def clear_forced_tokens() -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.config.section import ConfigError
 from model.interventions import Head
-from viz_app.components.elements.atlas import atlas_head, atlas_heads, head_of, table_of
+from viz_app.components.atlas import atlas_head, atlas_heads, head_of, table_of
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -11,11 +12,12 @@ import streamlit as st
 from model.circuits.finding import Circuit, FoundEdge, Part, effects_by_position
 from model.circuits.graph import Node
 from model.inference.run import Run
-from viz_app.components.elements.circuit import DrawnEdge, circuit_graph
+from viz_app.components.mounting import component
 from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.circuit import Node as DrawnNode
+from viz_app.figures.circuit import circuit_drawing
 from viz_app.sections.atlas.sentence import draw_heads_side_by_side
 from viz_app.sections.circuits.texts import TextPairs
 from viz_app.sections.heads.intervention_choice import head_name
@@ -55,22 +57,7 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
     settle("circuit_edge", codes[0], codes)
     chosen = edges[codes.index(st.session_state["circuit_edge"])]
     patched = sum(one.effect is not None for one in edges)
-    by_size = sorted(edges, key=lambda one: abs(size_of(one)))
-    nodes = sorted({node for one in edges for node in (one.edge.sender, one.edge.receiver)}, key=place_of)
-    circuit_graph(
-        list(map(drawn_node, nodes)),
-        [drawn_edge(one, nodes) for one in by_size],
-        chosen=chosen.edge.code,
-        alt=sentences(
-            [
-                t("The circuit as a graph from the inputs (below) to the logits (above)."),
-                t("The strongest edges:"),
-                *map(note_of, by_size[:-4:-1]),
-            ]
-        ),
-        key="circuit_graph",
-        on_edge=choose_edge,
-    )
+    draw_edges(edges, chosen.edge.code)
     st.caption(
         t(
             "Orange edges bring the run closer to the donor's result, blue edges take it away. A thicker edge has a "
@@ -81,6 +68,50 @@ def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit]
     grade_line("circuit-edges")
     draw_edge(key, pairs, chosen)
     draw_table(analysis, edges, part)
+
+
+def draw_edges(edges: Sequence[FoundEdge], chosen: str) -> None:
+    """Draw edges as a graph, and mark the one with the chosen code. A click on an edge shows it below."""
+    by_size = sorted(edges, key=lambda one: abs(size_of(one)))  # later ones lie above
+    nodes = sorted({node for one in edges for node in (one.edge.sender, one.edge.receiver)}, key=place_of)
+    ends = [(nodes.index(one.edge.sender), nodes.index(one.edge.receiver)) for one in by_size]
+    drawn = list(map(drawn_node, nodes))
+    drawing = circuit_drawing(drawn, ends)
+    alt = [
+        t("The circuit as a graph from the inputs (below) to the logits (above)."),
+        t("The strongest edges:"),
+        *map(note_of, by_size[:-4:-1]),
+    ]
+    data = {
+        "width": drawing.width,
+        "height": drawing.height,
+        "nodes": [
+            {"x": x, "y": y, "width": width, "label": node.label, "name": node.name}
+            for node, (x, y), width in zip(drawn, drawing.places, drawing.widths, strict=True)
+        ],
+        "rows": [asdict(row) for row in drawing.rows],
+        "edges": [
+            {
+                "code": one.edge.code,
+                "sender": sender,
+                "receiver": receiver,
+                "size": size_of(one),
+                "patched": one.effect is not None,
+                "note": note_of(one),
+                "crosses": nodes[sender].stack != nodes[receiver].stack,
+            }
+            for one, (sender, receiver) in zip(by_size, ends, strict=True)
+        ],
+        "largest": max((abs(size_of(one)) for one in edges), default=0.0) or 1.0,
+        "chosen": chosen,
+        "alt": sentences(alt),
+    }
+    component("circuit", "ui/circuit", key="circuit_graph", edge=choose_edge, data=data)
+
+
+def choose_edge(code: object) -> None:
+    """Callback: show an edge below the graph."""
+    set_choice("circuit_edge", str(code)[:100])
 
 
 def place_of(node: Node) -> tuple[int, int, int, str]:
@@ -134,22 +165,6 @@ def note_of(one: FoundEdge) -> str:
     if one.effect is None:
         return t("{edge}: score {score}", edge=edge_name(one), score=decimal(one.score, digits=3, signed=True))
     return t("{edge}: effect {effect}", edge=edge_name(one), effect=decimal(one.effect, digits=3, signed=True))
-
-
-def drawn_edge(one: FoundEdge, nodes: Sequence[Node]) -> DrawnEdge:
-    return DrawnEdge(
-        code=one.edge.code,
-        sender=nodes.index(one.edge.sender),
-        receiver=nodes.index(one.edge.receiver),
-        size=size_of(one),
-        patched=one.effect is not None,
-        note=note_of(one),
-    )
-
-
-def choose_edge(code: str) -> None:
-    """Callback: show an edge below the graph."""
-    set_choice("circuit_edge", code[:100])
 
 
 def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from model.config.model import ModelConfig
 from model.inference.run import Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text
-from viz_app.components.elements.head_switches import HeadFace, head_switches
+from viz_app.components.mounting import Data, component
 from viz_app.components.page_parts import announce
 from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, sentences
@@ -52,6 +53,7 @@ from viz_app.widgets.marked_text import compared
 __all__ = ["CLICKS", "ablation_board"]
 
 MOST_SECONDS = 3.0  # of a measurement without a job
+COUNTED = "head_board_counted"  # in the session: how many clicks of a board have changed a head
 CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
@@ -104,12 +106,12 @@ def largest_change(effects: SilencingEffects) -> float:
     return max(float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0)) for grid in effects.changes.values())
 
 
-def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
-    """Kind → (L, H): the colours of a head's button, and the effect of silencing it in words."""
+def faces(effects: SilencingEffects) -> dict[str, list[list[Data]]]:
+    """Kind → (L, H): the colours of a head's button, the effect of silencing it in words, whether a word changes."""
     bound = max(largest_change(effects), 1e-6)
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
 
-    def face(change: float, position: int) -> HeadFace:
+    def face(change: float, position: int) -> Data:
         colour, note = NOT_A_NUMBER, t("not a number")
         if isfinite(change):
             colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
@@ -118,7 +120,7 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
                 if position >= 0
                 else t("{change} nats when silenced", change=f"{change:+.3f}")
             )
-        return HeadFace(colour=colour, ink=ink(colour), note=note, decides=position >= 0)
+        return {"colour": colour, "ink": ink(colour), "note": note, "decides": position >= 0}
 
     return {
         kind: [
@@ -324,14 +326,20 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
 
 
 def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffects | None) -> None:
-    """Draw a button for every head."""
-    head_switches(
-        states,
-        titles={kind: t("{kind}: layers down, heads across", kind=t(KINDS[kind].title)) for kind in states},
-        faces=faces(effects) if effects else {},
-        key="head_board",
-        on_toggle=toggle,
-    )
+    """Draw a button for every head; kind → (L, H) of `head_states`."""
+    measured = faces(effects) if effects else {}
+    boards = [
+        {
+            "kind": kind,
+            "name": KINDS[kind].full_name,
+            "title": t("{kind}: layers down, heads across", kind=t(KINDS[kind].title)),
+            "states": rows,
+            "faces": measured.get(kind, []),
+        }
+        for kind, rows in states.items()
+    ]
+    data = {"counted": st.session_state.get(COUNTED, {}), "boards": boards}
+    component("head_switches", "ui/head_switches", key="head_board", clicks=take_clicks, data=data)
     st.caption(
         t(
             "✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets "
@@ -339,6 +347,15 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
         )
     )
     grade_line("search")
+
+
+def take_clicks(sent: Mapping[str, Any]) -> None:
+    """Callback of the board: change the head of each click that was not counted yet, the oldest first."""
+    counted, first = st.session_state.get(COUNTED, {}), int(sent["first"])
+    done = max(counted["clicks"] - first, 0) if counted.get("board") == sent["board"] else 0
+    st.session_state[COUNTED] = {"board": sent["board"], "clicks": first + max(len(sent["places"]), done)}
+    for kind, layer, head in sent["places"][done:]:
+        toggle(str(kind), int(layer), int(head))
 
 
 def decisive_group(key: CheckpointKey, text: Text, *, wanted: bool) -> None:

@@ -1,8 +1,9 @@
 """Layer by layer: the way of one token through a layer. Each station has a formula, its code and its numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,11 @@ from model.analysis.stations import Prediction, way_of_token
 from model.config.model import ModelConfig
 from model.inference.run import Run
 from model.network.protocols import Sizes
-from viz_app.components.elements.derivation import derivation
-from viz_app.components.elements.diagrams import architecture_map
+from viz_app.components.derivation import derivation
+from viz_app.components.mounting import component
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t, tp, worded
-from viz_app.figures.architecture import Drawing, architecture
+from viz_app.figures.architecture import architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
 from viz_app.services import models
@@ -95,13 +96,7 @@ def layer_by_layer(key: CheckpointKey, run: Run) -> None:
         drawing, vectors = vectors.columns([1.05, 1])
         with drawing:
             section(t("Where in the model?"), t("The whole model. Choose a layer to follow the token through it."))
-            architecture_map(
-                drawing_of(sizes),
-                stack=chosen.stack,
-                layer=chosen.layer,
-                key="architecture",
-                on_open=open_layer,
-            )
+            draw_architecture(sizes, chosen)
     with vectors:
         draw_vectors(stations, visible(chosen.token))
     for number, station in enumerate(stations, start=1):
@@ -140,8 +135,11 @@ def compare_with_model(stations: Sequence[Station], prediction: Prediction | Non
     verdict(agrees, t(text, station=worded(worst.name), difference=f"{worst.difference:.2g}"))
 
 
-def drawing_of(sizes: ModelConfig) -> Drawing:
-    return architecture(
+def draw_architecture(sizes: ModelConfig, chosen: TokenInLayer) -> None:
+    """Draw the model, with the chosen layer highlighted."""
+    stack, n = chosen.stack, chosen.layer + 1
+    shown = t("encoder, layer {n}", n=n) if stack == "encoder" else t("decoder, layer {n}", n=n)
+    drawing = architecture(
         encoder_layers=sizes.num_encoder_layers,
         decoder_layers=sizes.num_decoder_layers,
         d_model=sizes.d_model,
@@ -151,12 +149,15 @@ def drawing_of(sizes: ModelConfig) -> Drawing:
         target_vocabulary=sizes.target_vocab_size,
         pre_norm=sizes.norm == "pre",
     )
+    alt = t("The layers of the model. Shown below: {layer}", layer=shown)
+    data = {**asdict(drawing), "stack": stack, "layer": chosen.layer, "alt": alt}
+    component("architecture", "ui/diagrams", key="architecture", open=open_layer, data=data)
 
 
-def open_layer(stack: str, layer: int) -> None:
-    """Callback of the architecture: choose the layer that was clicked, counted from 0."""
-    set_choice("stack", stack)
-    set_choice("station_layer", layer + 1)
+def open_layer(clicked: Mapping[str, Any]) -> None:
+    """Callback of the architecture: choose the layer that was clicked, which counts from 0."""
+    set_choice("stack", str(clicked["stack"]))
+    set_choice("station_layer", int(clicked["layer"]) + 1)
 
 
 def draw_vectors(stations: Sequence[Station], token: str) -> None:

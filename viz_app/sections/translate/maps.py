@@ -14,7 +14,8 @@ from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.run import Result, Run
 from model.interventions import Head
-from viz_app.components.elements.lines import AttentionLines, attention_lines, draw_word_lines
+from viz_app.components.mounting import component, labels_of, packed
+from viz_app.components.page_parts import give
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.shared import MAX_CHIPS, MAX_TILE, WINDOW
@@ -229,19 +230,28 @@ def lines(choice: MapChoice) -> None:
             "only its lines."
         )
     )
-    shown, chosen, head = choice.maps, choice.large, choice.head
-    layers, heads = shown.maps.shape[:2]
+    shown, large, head = choice.maps, choice.large, choice.head
     single = isinstance(head, int)
-    drawn = AttentionLines(
-        maps=shown.maps if single else chosen.weights[None, None],
-        axes=shown.axes,
-        kind=choice.kind,
-        rows=[t("layer {layer}", layer=i + 1) for i in range(layers)] if single else [chosen.name],
-        chosen=[choice.layer * heads + head if isinstance(head, int) else 0],
-        largest=chosen.largest,
-        alt=t("{kind}: lines between queries and keys", kind=t(KINDS[choice.kind].full_name)),
-    )
-    attention_lines(drawn, key="line_view")
+    maps = shown.maps if single else large.weights[None, None]  # (R, C, T, S): R rows of C switches
+    count, columns = maps.shape[0] * maps.shape[1], maps.shape[1]
+    many = columns > 1
+    rows = [t("layer {layer}", layer=i + 1) for i in range(len(maps))] if single else [large.name]
+    places = [(rows[i // columns], i % columns + 1) for i in range(count)]
+    chosen = choice.layer * columns + head if isinstance(head, int) else 0
+    data = {  # of `live/ui/lines.js`
+        **labels_of(shown.axes),
+        "weights": packed(maps),
+        "names": [t("{layer}, head {head}", layer=row, head=number) if many else row for row, number in places],
+        "labels": [str(number) if many else row for row, number in places],
+        "rows": rows if many else [""] * len(rows),
+        "columns": columns,
+        "chosen": [chosen],
+        # If this changes, the browser forgets which maps the visitor has turned on.
+        "selection": f"{choice.kind}|{count}|{chosen}",
+        "largest": large.largest,
+        "alt": t("{kind}: lines between queries and keys", kind=t(KINDS[choice.kind].full_name)),
+    }
+    component("attention_lines", "ui/lines", key="line_view", data=data)
 
 
 def bertviz(choice: MapChoice, which: Literal["head", "model"]) -> None:
@@ -379,16 +389,26 @@ def word_lines(choice: MapChoice) -> None:
         weights, name = select_head(translation.maps[choice.kind], choice.layer, "mean"), t("mean of the heads")
     else:
         weights, name = select_head(translation.maps[choice.kind], choice.layer, choice.head), choice.large.name
-    with st.sidebar:  # the component itself is invisible
-        draw_word_lines(
-            weights,
-            choice.kind,
-            title=t(
-                "Weights between the tokens: {kind}, layer {layer}, {map}",
-                kind=t(KINDS[choice.kind].full_name),
-                layer=choice.layer + 1,
-                map=name,
-            ),
-            given=translation.prompt_length,
-            in_map=choice.as_written and max(weights.shape) <= WINDOW and choice.how == "heatmaps",
-        )
+    # The position that writes a token is the query of its row. As a key, a position is the token that it has read.
+    given = translation.prompt_length  # chips of a prompt are among those that are read
+    reads, writes, written_before = ("reads", 0), ("writes", -given), ("writes", -given - 1)
+    sides = {"cross": (writes, reads), "encoder": (reads, reads), "decoder": (writes, written_before)}
+    (query_row, query_from), (key_row, key_from) = sides[choice.kind]
+    data = {
+        "title": t(
+            "Weights between the tokens: {kind}, layer {layer}, {map}",
+            kind=t(KINDS[choice.kind].full_name),
+            layer=choice.layer + 1,
+            map=name,
+        ),
+        "weights": packed(weights),
+        "queries": weights.shape[0],
+        "keys": weights.shape[1],
+        "query_row": query_row,
+        "query_from": query_from,
+        "key_row": key_row,
+        "key_from": key_from,
+        # The large map on the page has exactly these rows and columns.
+        "in_map": choice.as_written and max(weights.shape) <= WINDOW and choice.how == "heatmaps",
+    }
+    give("word_lines", data)
