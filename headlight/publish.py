@@ -75,7 +75,7 @@ def opened(one: "Published", *, atlas: bool) -> "Published":
         one: As its folder describes it.
         atlas: Add its atlas, where it has one.
     """
-    from viz_app.export.atlas import atlas_of
+    from viz_app.export.site import atlas_of
 
     checkpoint = with_note(open_checkpoint(one.folder))
     pairs = bool(checkpoint.tokenizers.specials.separator)

@@ -4,7 +4,6 @@ A published page has the same data in files, so both show the same (`live/ui/atl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,69 +12,12 @@ from model.atlas.store import ENDS
 from model.atlas.texts import Side, TextTokens, sides_of
 from model.config.kinds import KINDS
 from model.interventions import Head
-from viz_app.components.mounting import Data, component, packed
-from viz_app.server.server_state import remembered
-from viz_app.services.atlases import AtlasKey, opened, opened_alone
-from viz_app.services.models import loaded
+from viz_app.components.mounting import Data, packed
 
-__all__ = ["OpenText", "atlas_head", "atlas_heads", "head_data", "head_of", "table_data", "table_of"]
+__all__ = ["TextOf", "head_data", "table_data"]
 
 SIMILAR = 8  # heads that are named as similar
 TextOf = Callable[[Sequence[int]], str]
-Chosen = Callable[[Mapping[str, str]], None]  # called with choices in the form of a link
-OpenText = Callable[[str, Head], None]
-
-
-def atlas_heads(
-    table: Data, *, rule: str, axes: tuple[str, str], heads: tuple[str, str], key: str, on_change: Chosen
-) -> None:
-    """Draw all heads as a scatter and as a table, with the field for a rule.
-
-    Args:
-        table: From `table_data`.
-        rule: Which heads are chosen; "" for all.
-        axes: The numbers across and up; "" for the usual ones.
-        heads: The names of the head that is shown below and of the one beside it; "" for none.
-        key: Of the component.
-        on_change: Called with the choices of the visitor.
-    """
-    data = {**table, "rule": rule, "x": axes[0], "y": axes[1], "head": heads[0], "second": heads[1]}
-    component("atlas_heads", "ui/atlas", key=key, change=on_change, data=data)
-
-
-def atlas_head(
-    table: Data,
-    heads: Sequence[Data],
-    *,
-    like: str,
-    sinks: str,
-    beside: str,
-    others: Sequence[str],
-    key: str,
-    on_change: Chosen,
-    on_text: OpenText | None,
-) -> None:
-    """Draw one head, or two side by side.
-
-    Args:
-        table: From `table_data`.
-        heads: From `head_data`.
-        like: The classes of the places that are shown, such as "first>later@-1"; "" for all.
-        sinks: "out" if the sinks of cross-attention are taken out, else "".
-        beside: The other checkpoint whose similar heads are named; "" for the first one.
-        others: The names of all such checkpoints.
-        key: Of the component.
-        on_change: Called with the choices of the visitor.
-        on_text: Called with a sentence and a head that the visitor wants to see on another page; None if none can.
-    """
-    shown = {"like": like, "sinks": sinks, "beside": beside, "others": list(others), "open": on_text is not None}
-
-    def open_text(sent: Mapping[str, Any]) -> None:
-        if on_text:
-            on_text(str(sent["text"]), Head(str(sent["kind"]), int(sent["layer"]), int(sent["head"])))
-
-    data = {"table": table, "heads": list(heads), **shown}
-    component("atlas_head", "ui/atlas_head", key=key, change=on_change, text=open_text, data=data)
 
 
 def table_data(atlas: Atlas) -> Data:
@@ -124,25 +66,6 @@ def head_data(atlas: Atlas, head: Head, *, text_of: TextOf, others: Mapping[str,
             )
         ],
     }
-
-
-@remembered()
-def table_of(key: AtlasKey) -> Data:
-    """`table_data` of an atlas, kept for all visitors."""
-    return table_data(opened(key))
-
-
-@remembered()
-def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
-    """`head_data` of an atlas, kept for all visitors.
-
-    Args:
-        key: Of the atlas.
-        head: One of its heads.
-        beside: The atlas of another checkpoint, whose similar heads are named.
-    """
-    others = {} if beside is None else {beside.checkpoint.name: opened_alone(beside)}
-    return head_data(opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 
 def place_data(place: Place) -> Data:

@@ -37,6 +37,8 @@ from viz_app.services.attention_view import ONE_TEXT
 
 __all__ = [
     "PART_STYLES",
+    "Contents",
+    "Form",
     "PageCode",
     "code_of_page",
     "compact",
@@ -164,6 +166,25 @@ def named_hosts(hub: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a page has, which decides the code that it needs.
+
+    Attributes:
+        form: Of the page.
+        recurrent: A checkpoint may be a recurrent network.
+        lessons: The page has lessons.
+        atlas: A checkpoint has an atlas.
+        hub: The hosts that it may ask for models, see `hub_hosts`.
+    """
+
+    form: Form
+    recurrent: bool = True
+    lessons: bool = False
+    atlas: bool = False
+    hub: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageCode:
     """The scripts of a page, and its words: language → texts. The scripts name each text by its number in these lists.
 
@@ -193,47 +214,31 @@ class PageCode:
         return {"limits": LIMITS, "choices": choices, **{group: names[group] for group in ("pages", "tasks", "kinds")}}
 
 
-def one_file(
-    blocks: Mapping[str, str],
-    *,
-    about: str,
-    form: Form,
-    recurrent: bool = True,
-    lessons: bool = False,
-    atlas: bool = False,
-    hub: tuple[str, ...] = (),
-) -> str:
+def one_file(blocks: Mapping[str, str], contents: Contents, *, about: str) -> str:
     """The page as one HTML file, which opens from a disk and asks nobody for anything.
 
     Args:
         blocks: The names of the data and their JSON, see `data_block`.
+        contents: Of the page, whose form is "file" or "report".
         about: The elements that describe the page.
-        form: Of the page: "file" or "report".
-        recurrent: A checkpoint may be a recurrent network.
-        lessons: The page has lessons.
-        atlas: A checkpoint has an atlas.
-        hub: The hosts that it may ask for models.
     """
-    policy, head, script, icon = frame(form, recurrent=recurrent, lessons=lessons, atlas=atlas, hub=hub)
+    policy, head, script, icon = frame(contents)
     body = "\n".join((*(data_block(name, text) for name, text in blocks.items()), script))
     return page(policy, about=about, head=head, body=body, icon=icon)
 
 
 @cache
-def frame(
-    form: Form, *, recurrent: bool, lessons: bool, atlas: bool, hub: tuple[str, ...]
-) -> tuple[str, str, str, str]:
+def frame(contents: Contents) -> tuple[str, str, str, str]:
     """What all single files share: the policy, the head, the script and the icon."""
-    code = code_of_page(form, recurrent=recurrent, lessons=lessons, atlas=atlas, hub=bool(hub))
-    script = END_OF_SCRIPT.sub(r"<\\/\1", code.script)
-    common = POLICY.replace("'self'{hosts}", "{hosts}" if hub else "'none'")
+    script = END_OF_SCRIPT.sub(r"<\\/\1", code_of_page(contents).script)
+    common = POLICY.replace("'self'{hosts}", "{hosts}" if contents.hub else "'none'")
     common = common.replace("'self' ", "").replace("'self'", "'none'")
     scripts = [f"'{integrity(script)}'", f"'{integrity(start_code()[0])}'"]
-    if form == "file":  # the engine runs in the page; in a folder it runs in a worker, which has no policy
+    if contents.form == "file":  # the engine runs in the page; in a folder it runs in a worker, which has no policy
         scripts.append("'wasm-unsafe-eval'")  # allows WebAssembly, and no text as a script
-    policy = common.format(style="'unsafe-inline'", script=" ".join(scripts), hosts=named_hosts(hub))
+    policy = common.format(style="'unsafe-inline'", script=" ".join(scripts), hosts=named_hosts(contents.hub))
     icon = "data:image/svg+xml;base64," + base64.b64encode(asset("ui/icon.svg").encode()).decode()
-    styles = [part_style(name) for name, is_there in {"lessons": lessons, "atlas": atlas}.items() if is_there]
+    styles = [part_style(name) for name in PART_STYLES if getattr(contents, name)]
     head = f'<link rel="icon" href="{icon}">\n<style>{style(script)}{"".join(styles)}</style>'
     return policy, head, f'<script type="module">{script}</script>', icon
 
@@ -248,20 +253,11 @@ def compact(value: object) -> str:
 
 
 @cache
-def code_of_page(
-    form: Form = "site", *, recurrent: bool = True, lessons: bool = False, atlas: bool = False, hub: bool = False
-) -> PageCode:
-    """The code of a page, without what it cannot use.
-
-    Args:
-        form: Of the page.
-        recurrent: A checkpoint may be a recurrent network.
-        lessons: The page has lessons.
-        atlas: A checkpoint has an atlas.
-        hub: The page may ask a host for models.
-    """
-    left_out = {RECURRENT: not recurrent, LESSONS: not lessons, ATLAS_PAGE: not atlas, **dict.fromkeys(OF_HUB, not hub)}
-    without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
+def code_of_page(contents: Contents) -> PageCode:
+    """The code of a page, without what it cannot use."""
+    form, has_hub = contents.form, bool(contents.hub)
+    used = {RECURRENT: contents.recurrent, LESSONS: contents.lessons, ATLAS_PAGE: contents.atlas}
+    without = UNUSED.union(name for name, is_used in {**used, **dict.fromkeys(OF_HUB, has_hub)}.items() if not is_used)
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
     parts = {name: part for name, part in PARTS.items() if form == "site" and part[0] not in without}

@@ -23,13 +23,14 @@ from viz_app.content.direction import isolated
 from viz_app.content.numbers import day
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, language, t
-from viz_app.export.live_page import code_of_page, compact, one_file
+from viz_app.export.live_page import Contents, code_of_page, compact, one_file
 from viz_app.session.choice_forms import write_forced
 
 __all__ = ["MAX_TOKENS", "Changed", "TooLongError", "report"]
 
 MAX_TOKENS = 120  # on each side; larger files open too slowly in a browser
 ABOUT = '<meta name="generator" content="Headlight">'
+REPORT = Contents(form="report")
 ENCODINGS = ("sinusoidal", "rotary")  # that are formulas, so the page computes them
 SIZES = ("architecture", "attention", "positional", "d_model", "num_heads", "max_length")
 TOO_LONG = N_("One HTML file can hold {limit} tokens on each side. This run has {n}. Try a shorter text.")
@@ -100,14 +101,15 @@ def report(
         "made": origin,
         "note": note,
     }
+    code = code_of_page(REPORT)
     site = {
         "checkpoints": [listed(translation, text, name)],
-        "words": code_of_page("report").words,
-        "shared": code_of_page("report").shared(),
+        "words": code.words,
+        "shared": code.shared(),
         "report": opening,
     }
     recorded = {"info": info(translation, sizes), "runs": runs_of(translation, changed, forced_code)}
-    return one_file({"site": compact(site), "recorded": compact(recorded)}, about=ABOUT, form="report")
+    return one_file({"site": compact(site), "recorded": compact(recorded)}, REPORT, about=ABOUT)
 
 
 def listed(translation: Result, text: str, name: str) -> Data:

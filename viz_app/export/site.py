@@ -13,22 +13,25 @@ from pathlib import Path, PurePosixPath
 
 from markdown_it import MarkdownIt
 
+from model.atlas.atlas import Atlas, open_atlas
 from model.atlas.store import ATLAS_FOLDER
-from model.checkpoints.checkpoint import CONFIG, CheckpointConfig, CheckpointError, checkpoint_name
+from model.checkpoints.checkpoint import CONFIG, CheckpointConfig, CheckpointError, Loaded, checkpoint_name
 from model.config.foreign import ForeignConfig
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig, described_folder, read_any_config
 from model.safety.weight_files import files_of_weights
+from viz_app.components.atlas import TextOf, head_data, table_data
 from viz_app.components.bundle import asset, modules
 from viz_app.content.cards import read_card
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.examples import batch_examples, demonstration_for, offered_examples
 from viz_app.content.shared import FAMILIES, MAX_SENTENCES
 from viz_app.content.tasks import task_of
-from viz_app.export.atlas import PublishedAtlas, add_atlas
 from viz_app.export.live_lessons import live_lessons, live_texts
 from viz_app.export.live_page import (
     PART_STYLES,
+    Contents,
+    Form,
     code_of_page,
     compact,
     data_block,
@@ -41,7 +44,7 @@ from viz_app.export.live_page import (
     style,
 )
 
-__all__ = ["GENERATOR", "MARK", "OFFLINE", "Published", "hashed", "published", "site_file", "site_files"]
+__all__ = ["GENERATOR", "MARK", "OFFLINE", "Published", "atlas_of", "hashed", "published", "site_file", "site_files"]
 
 GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
 DESCRIPTION = (
@@ -73,6 +76,27 @@ HEAD = (
     '<script type="module" src="{app}" integrity="{app_hash}"></script>'
 )
 OFFLINE = '<meta name="offline" content="offline-worker.js">'
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedAtlas:
+    """The atlas of a checkpoint of a site."""
+
+    atlas: Atlas
+    text_of: TextOf  # ids → the text
+
+
+def atlas_of(checkpoint: Loaded, folder: Path) -> PublishedAtlas | None:
+    """The atlas in the folder of a checkpoint; None where there is none.
+
+    Raises:
+        ConfigError: it is damaged, or it was measured with other weights.
+    """
+    if not (folder / ATLAS_FOLDER).is_dir():
+        return None
+    return PublishedAtlas(
+        atlas=open_atlas(folder / ATLAS_FOLDER, checkpoint), text_of=checkpoint.tokenizers.source.decode
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,12 +216,9 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
         lesson: The name of its one lesson; "" for all.
         hub: The hosts that it may ask for models, see `hub_hosts`.
     """
-    names = [one.name for one in checkpoints]
+    names, atlases = [one.name for one in checkpoints], atlases_of(checkpoints)
     lessons = live_lessons(names, lesson)
-    atlases = atlases_of(checkpoints)
-    code = code_of_page(
-        "site", recurrent=has_recurrent(checkpoints), lessons=bool(lessons), hub=bool(hub), atlas=bool(atlases)
-    )
+    code = code_of_page(contents_of(checkpoints, "site", lessons=bool(lessons), hub=hub))
     files: dict[str, bytes] = {}
 
     def add(path: str, content: str | bytes) -> str:
@@ -275,10 +296,10 @@ def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
 
 def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    names, lessons = [one.name for one in checkpoints], live_lessons([one.name for one in checkpoints])
-    atlases = atlases_of(checkpoints)
-    parts = {"recurrent": has_recurrent(checkpoints), "lessons": bool(lessons), "atlas": bool(atlases)}
-    code = code_of_page("file", hub=bool(hub), **parts)
+    names, atlases = [one.name for one in checkpoints], atlases_of(checkpoints)
+    lessons = live_lessons(names)
+    contents = contents_of(checkpoints, "file", lessons=bool(lessons), hub=hub)
+    code = code_of_page(contents)
     blocks: dict[str, str] = {}
 
     def add_block(name: str, content: bytes) -> str:
@@ -303,7 +324,7 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
         texts = {language: live_texts(names, language) for language in code.words}
         site["course"] = {"lessons": lessons, "texts": texts}
     about = f"{DESCRIPTION}\n{GENERATOR}"
-    return one_file({"site": compact(site), **blocks}, about=about, form="file", hub=tuple(hub), **parts).encode()
+    return one_file({"site": compact(site), **blocks}, contents, about=about).encode()
 
 
 def atlases_of(checkpoints: Sequence[Published]) -> dict[str, PublishedAtlas]:
@@ -311,8 +332,27 @@ def atlases_of(checkpoints: Sequence[Published]) -> dict[str, PublishedAtlas]:
     return {one.name: one.atlas for one in checkpoints if one.atlas is not None}
 
 
-def has_recurrent(checkpoints: Sequence[Published]) -> bool:
-    return any(isinstance(one.config.model, RecurrentConfig) for one in checkpoints)
+def add_atlas(name: str, atlases: Mapping[str, PublishedAtlas], add: Callable[[str, str], str]) -> str:
+    """Add the parts of an atlas to a site. Returns where its table is, which says where each head is; "" without one.
+
+    Args:
+        name: Of the checkpoint.
+        atlases: Name of a checkpoint → its atlas, for all of the site.
+        add: Called with the name and the JSON of a part. Returns where the page finds it.
+    """
+    if name not in atlases:
+        return ""
+    own, others = atlases[name], {other: one.atlas for other, one in atlases.items() if other != name}
+    parts = {head.code: head_data(own.atlas, head, text_of=own.text_of, others=others) for head in own.atlas.heads}
+    added = {head: add(head, compact(data)) for head, data in parts.items()}
+    return add("table", compact({**table_data(own.atlas), "parts": added}))
+
+
+def contents_of(checkpoints: Sequence[Published], form: Form, *, lessons: bool, hub: Sequence[str]) -> Contents:
+    recurrent = any(isinstance(one.config.model, RecurrentConfig) for one in checkpoints)
+    return Contents(
+        form=form, recurrent=recurrent, lessons=lessons, atlas=bool(atlases_of(checkpoints)), hub=tuple(hub)
+    )
 
 
 def zipped(content: bytes) -> str:

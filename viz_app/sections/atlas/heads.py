@@ -6,23 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from model.config.section import ConfigError
 from model.interventions import Head
-from viz_app.components.atlas import atlas_head, atlas_heads, head_of, table_of
+from viz_app.components.atlas import head_data, table_data
+from viz_app.components.mounting import Data, component
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
 from viz_app.content.translation import t, worded
 from viz_app.sections.heads.intervention_choice import head_name
-from viz_app.server.server_state import GATE
+from viz_app.server.server_state import GATE, remembered
 from viz_app.services import atlases
 from viz_app.services.atlases import AtlasKey
 from viz_app.services.listing import listed_checkpoints
-from viz_app.services.models import config_of
+from viz_app.services.models import config_of, loaded
 from viz_app.session.choices import clear_choice, set_choice, settle
 from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.navigation import go_to
@@ -49,15 +51,8 @@ FILES: Mapping[str, Callable[[pd.DataFrame], bytes]] = {  # ending of a file →
 def draw_all_heads(atlas: AtlasKey) -> tuple[Head, ...]:
     """Draw all heads. Returns those that the visitor chose, at most two."""
     rule, x, y, *names = (chosen(name) for name in CHOICES[:5])
-    table = table_of(atlas)
-    atlas_heads(
-        table,
-        rule=rule,
-        axes=(x, y),
-        heads=(names[0], names[1]),
-        key="atlas_all",
-        on_change=take,
-    )
+    data = {**table_of(atlas), "rule": rule, "x": x, "y": y, "head": names[0], "second": names[1]}
+    component("atlas_heads", "ui/atlas", key="atlas_all", change=take, data=data)
     known = {head.code: head for head in atlases.opened(atlas).heads}
     for missing in (name for name in names if name and name not in known):
         st.caption(t("This model has no head {name}.", name=plain(missing)))
@@ -70,23 +65,42 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
     beside = chosen("atlas_beside")
     beside = beside if beside in others else next(iter(others), "")
     other = usable(others[beside]) if beside else None
-    atlas_head(
-        table_of(atlas),
-        [head_of(atlas, head, other) for head in heads],
-        like=chosen("atlas_like"),
-        sinks=chosen("atlas_sinks"),
-        beside=beside,
-        others=list(others),
-        key="atlas_chosen",
-        on_change=take,
-        on_text=partial(open_sentence, task_of(config_of(atlas.checkpoint))),
-    )
+    data = {
+        "table": table_of(atlas),
+        "heads": [head_of(atlas, head, other) for head in heads],
+        "like": chosen("atlas_like"),
+        "sinks": chosen("atlas_sinks"),
+        "beside": beside,
+        "others": list(others),
+        "open": True,
+    }
+    show = partial(open_sentence, task_of(config_of(atlas.checkpoint)))
+    component("atlas_head", "ui/atlas_head", key="atlas_chosen", change=take, text=show, data=data)
     with st.container(horizontal=True, gap="small"):
         for head in heads:
             label = t("What it reads and writes: {head}", head=head_name(head))
             key = f"reads_and_writes_{head.code}"
             show = partial(open_circuits, head)
             st.button(label, icon=":material/swap_horiz:", type="tertiary", key=key, on_click=show)
+
+
+@remembered()
+def table_of(key: AtlasKey) -> Data:
+    """`table_data` of an atlas, kept for all visitors."""
+    return table_data(atlases.opened(key))
+
+
+@remembered()
+def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
+    """`head_data` of an atlas, kept for all visitors.
+
+    Args:
+        key: Of the atlas.
+        head: One of its heads.
+        beside: The atlas of another checkpoint, whose similar heads are named.
+    """
+    others = {} if beside is None else {beside.checkpoint.name: atlases.opened_alone(beside)}
+    return head_data(atlases.opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
 
 
 def open_circuits(head: Head) -> None:
@@ -109,12 +123,12 @@ def usable(other: AtlasKey) -> AtlasKey | None:
     return other
 
 
-def open_sentence(task: str, text: str, head: Head) -> None:
-    """Callback: show a sentence with this head on the page of the model's task."""
+def open_sentence(task: str, sent: Mapping[str, Any]) -> None:
+    """Callback: show a sentence with a head on the page of the model's task."""
     classifies = task == "classification"
-    set_choice("review" if classifies else "text", text)
-    set_choice("kind", head.kind)
-    open_head(head.layer, head.head, prefix="review_" if classifies else "")
+    set_choice("review" if classifies else "text", str(sent["text"]))
+    set_choice("kind", str(sent["kind"]))
+    open_head(int(sent["layer"]), int(sent["head"]), prefix="review_" if classifies else "")
     go_to("sentiment" if classifies else "translate")
 
 
