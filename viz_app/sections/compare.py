@@ -281,15 +281,16 @@ def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
 
 
 def one_map(pair: MapPair, number: int, side: Side, runs: TwoRuns) -> None:
-    (layer, head), result, forced = pair.heads[number], (runs.left, runs.right)[number], runs.forced and number == 1
-    starts = pair.window.starts_in(*pair.views[number].maps.shape[2:])
-    of = MapOf(checkpoint=side.key, head=Head(pair.kind, layer, head), result=result, starts=starts)
+    (layer, head), shown_view = pair.heads[number], pair.views[number]
+    result, forced = (runs.left, runs.right)[number], runs.forced and number == 1
+    of = MapOf(checkpoint=side.key, head=Head(pair.kind, layer, head), result=result)
     shown = t("**{name}**, layer {layer} · head {head}.", name=plain(side.name), layer=layer + 1, head=head + 1)
     st.caption(sentences([shown, t("It is forced to write the words of the left one.")]) if forced else shown)
     draw_head_map(
-        pair.weights[number],
-        pair.window.of_axes(pair.views[number].axes),
-        pair.allowed[number],
+        select_head(shown_view.maps, layer, head),
+        shown_view.axes,
+        shown_view.allowed[layer],
+        window=pair.window,
         of=of if runs.same_tokens else None,
         key=f"map_of_{('left', 'right')[number]}",
         least=pair.height,

@@ -284,12 +284,12 @@ def draw_review_map(key: CheckpointKey, reading: Classification) -> None:
     shown = view(reading, "encoder", merge=False, hide_special=False)
     layer, head = pick_head(*shown.maps.shape[:2], prefix="review_")
     weights = shown.maps[layer, head]
-    window = choose_window(weights, shown.axes)
     draw_head_map(
-        window.of(weights),
-        window.of_axes(shown.axes),
-        window.of(shown.allowed[layer]),
-        of=MapOf(checkpoint=key, head=Head("encoder", layer, head), result=reading, starts=window.starts),
+        weights,
+        shown.axes,
+        shown.allowed[layer],
+        window=choose_window(weights, shown.axes),
+        of=MapOf(checkpoint=key, head=Head("encoder", layer, head), result=reading),
         key="review_map",
         least=430,
         alt=t(

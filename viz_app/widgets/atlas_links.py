@@ -19,6 +19,7 @@ from viz_app.services.atlases import like_cell, shown_atlas
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import clear_choice, set_choice
 from viz_app.widgets.charts import draw_map
+from viz_app.widgets.head_picker import MapWindow
 from viz_app.widgets.navigation import go_to
 
 __all__ = ["MapOf", "atlas_links", "cell_chooser", "draw_head_map", "links_of_cell", "open_in_atlas", "places_like"]
@@ -35,13 +36,13 @@ class MapOf:
         checkpoint: Of the head.
         head: The head.
         result: Whose map it is.
-        starts: The query and the key of the first cell; negative where padding stands before them.
+        padding: How many tokens of padding stand before the text, on both axes.
     """
 
     checkpoint: CheckpointKey
     head: Head
     result: Result
-    starts: tuple[int, int] = (0, 0)
+    padding: int = 0
 
 
 def draw_head_map(
@@ -49,12 +50,13 @@ def draw_head_map(
     axes: Axes,
     allowed: NDArray[np.bool_],
     *,
+    window: MapWindow,
     of: MapOf | None,
     key: str,
     on_cell: Callable[[int, int], None] | None = None,
     **how: Any,
 ) -> None:
-    """Draw a map as `draw_map` does. Below it are links to the atlas: to the head, and to places like the chosen cell.
+    """Draw the section of a map. Below it are links to the atlas: to the head, and to places like the chosen cell.
 
     Where choosing a cell does something else, only the head has a link.
 
@@ -62,26 +64,36 @@ def draw_head_map(
         weights: (T, S).
         axes: Names of the rows and columns.
         allowed: (T, S), False where masked.
+        window: The section.
         of: Whose weights they are; None where a cell is no weight of one head.
         key: The name of the picture on the page.
-        on_cell: What choosing a cell does instead, with the query and the key in this map.
+        on_cell: What choosing a cell does instead, with the query and the key in the whole map.
         how: Other arguments of `draw_map`.
     """
-    if of is None or shown_atlas(of.checkpoint) is None:
-        draw_map(weights, axes, allowed, key=key, on_cell=on_cell, **how)
+    linked = None if of is None or shown_atlas(of.checkpoint) is None else of
+    choose = on_cell or (cell_of_head(linked, key) if linked else None)
+    rows, columns = window.starts_in(*weights.shape)
+    draw_map(
+        window.of(weights),
+        window.of_axes(axes),
+        window.of(allowed),
+        key=key,
+        on_cell=choose and (lambda query, key: choose(query + rows, key + columns)),
+        **how,
+    )
+    if not linked:
         return
-    draw_map(weights, axes, allowed, key=key, on_cell=on_cell or cell_of_head(of, key), **how)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        atlas_links(of.checkpoint, of.head, key)
+        atlas_links(linked.checkpoint, linked.head, key)
         if on_cell is None:
-            links_of_cell(of.checkpoint, of.head.kind, of.result, key, head=of.head)
+            links_of_cell(linked.checkpoint, linked.head.kind, linked.result, key, head=linked.head)
 
 
 def cell_of_head(of: MapOf, picture: str) -> Callable[[int, int], None]:
     """What choosing a cell of the map of one head does. The session keeps it, so it does not close over the result."""
     remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, picture), of.head
-    first_query, first_key = of.starts
-    return lambda query, key: remember(head, query + first_query, key + first_key)
+    padding = of.padding
+    return lambda query, key: remember(head, query - padding, key - padding)
 
 
 def cell_chooser(checkpoint: CheckpointKey, kind: str, result: Result, picture: str) -> ChooseCell:

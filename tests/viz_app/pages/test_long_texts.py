@@ -1,6 +1,7 @@
 """A text with more tokens than a map can name: each page shows a section that can be read and moved."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ from model.interventions import Head, Intervention, PaintedCell
 from tests.model.analysis.follow import follow
 from tests.viz_app.conftest import NAME, array, charts, maps
 from viz_app.content.shared import WINDOW
+from viz_app.figures.style import Axes
 from viz_app.sections.heads import ablation_board, intervention_choice
+from viz_app.widgets import atlas_links
+from viz_app.widgets.head_picker import MapWindow
 
 LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)
 HERE = {"kind": "encoder", "layer": "2", "head": "4"}
@@ -43,7 +47,17 @@ def test_a_cell_of_a_section_is_painted_at_its_place_in_the_whole_map(monkeypatc
     state = {"intervention": Intervention(), "painted_weight": 0.5}
     monkeypatch.setattr(st, "session_state", state)
     monkeypatch.setattr(intervention_choice, "set_choice", state.__setitem__)
-    intervention_choice.paint_cell(Head("encoder", 1, 3), (5, 10), 2, 0)
+    monkeypatch.setattr(atlas_links, "draw_map", lambda *_, on_cell, **__: on_cell(2, 0))
+    names = [str(i) for i in range(2 * WINDOW)]
+    atlas_links.draw_head_map(
+        np.zeros((2 * WINDOW, 2 * WINDOW), dtype=np.float32),
+        Axes(queries=names, keys=names, query_title="", key_title=""),
+        np.ones((2 * WINDOW, 2 * WINDOW), dtype=bool),
+        window=MapWindow(query=5, key=10, whole=False),
+        of=None,
+        key="map",
+        on_cell=partial(intervention_choice.paint_cell, Head("encoder", 1, 3)),
+    )
     assert state["intervention"] == Intervention(painted=frozenset([PaintedCell(Head("encoder", 1, 3), 7, 10, 0.5)]))
 
 

@@ -39,15 +39,11 @@ def draw_heads_side_by_side(key: CheckpointKey, result: Result, heads: Sequence[
             name = head_name(head)
             section(name)
             draw_head_map(
-                window.of(large[number].weights),
-                window.of_axes(views[number].axes),
-                window.of(large[number].allowed),
-                of=MapOf(
-                    checkpoint=key,
-                    head=head,
-                    result=result,
-                    starts=window.starts_in(*large[number].weights.shape),
-                ),
+                large[number].weights,
+                views[number].axes,
+                large[number].allowed,
+                window=window,
+                of=MapOf(checkpoint=key, head=head, result=result),
                 key=f"{picture}_{number}",
                 alt=t("Attention weights of {name}", name=name),
             )

@@ -66,16 +66,8 @@ def switch_positions() -> None:
     change(positions=st.session_state["board_positions"])
 
 
-def paint_cell(head: Head, first: tuple[int, int], row: int, column: int) -> None:
-    """Callback of the map of this head: the chosen cell gets the new weight.
-
-    Args:
-        head: The head.
-        first: The query and the key of the first cell of the section that the map shows.
-        row: Of the cell in this section.
-        column: Of the cell.
-    """
-    query, key = first[0] + row, first[1] + column
+def paint_cell(head: Head, query: int, key: int) -> None:
+    """Callback of the map of this head: the chosen cell gets the new weight."""
     others = {cell for cell in intervention_now().painted if (cell.head, cell.query) != (head, query)}
     cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
     change(painted=frozenset(others | {cell}))
@@ -134,16 +126,16 @@ def paint_weight(key: CheckpointKey, intervention: Intervention, after: Result, 
     )
     shown = view(after, head.kind, merge=False, hide_special=False)
     weights = np.asarray(shown.maps[head.layer, head.head])
-    window = choose_window(weights, shown.axes)
     draw_head_map(
-        window.of(weights),
-        window.of_axes(shown.axes),
-        window.of(shown.allowed[head.layer]),
-        of=MapOf(checkpoint=key, head=head, result=after, starts=window.starts),
+        weights,
+        shown.axes,
+        shown.allowed[head.layer],
+        window=choose_window(weights, shown.axes),
+        of=MapOf(checkpoint=key, head=head, result=after),
         key="paint_map",
         least=380,
         action=t("choose to paint"),
-        on_cell=partial(paint_cell, head, window.starts),
+        on_cell=partial(paint_cell, head),
         alt=t(
             "Attention weights of layer {layer}, head {head}; choose a cell to paint it",
             layer=head.layer + 1,

@@ -299,12 +299,12 @@ def draw_stages(sentence: PaddedSentence, stages: Mapping[str, NDArray[np.float3
     title = t("Weights after the softmax")
     with st.columns(2)[0]:  # a third of a projector is too narrow for a batch and its colour bar
         st.caption(title)
-        window = choose_window(weights, axes)
         draw_head_map(
-            window.of(weights),
-            window.of_axes(axes),
-            window.of(allowed),
-            of=map_of(sentence, head, window.starts),
+            weights,
+            axes,
+            allowed,
+            window=choose_window(weights, axes),
+            of=map_of(sentence, head),
             key="stage_weights",
             alt=t("{title}: {head}", title=title, head=head_name),
         )
@@ -319,8 +319,8 @@ def draw_stages(sentence: PaddedSentence, stages: Mapping[str, NDArray[np.float3
     )
 
 
-def map_of(sentence: PaddedSentence, head: Head, first: tuple[int, int]) -> MapOf | None:
-    """Whose weights a section of the map of a sentence has: those of the sentence alone, with padding around them.
+def map_of(sentence: PaddedSentence, head: Head) -> MapOf | None:
+    """Whose weights the map of a sentence has: those of the sentence alone, with padding around them.
 
     None without an atlas, because the sentence alone is another run.
     """
@@ -329,7 +329,7 @@ def map_of(sentence: PaddedSentence, head: Head, first: tuple[int, int]) -> MapO
     result = models.result_of(sentence.key, Run(text=sentence.sentences[sentence.row]))
     left = sentence.batch.read_real.shape[1] - int(sentence.batch.read_real[sentence.row].sum())
     before = left if sentence.side == "left" else 0  # only a language model has padding on the left, on both axes
-    return MapOf(checkpoint=sentence.key, head=head, result=result, starts=(first[0] - before, first[1] - before))
+    return MapOf(checkpoint=sentence.key, head=head, result=result, padding=before)
 
 
 def batch_table(

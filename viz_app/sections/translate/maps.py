@@ -96,37 +96,18 @@ class MapChoice:
     maps: AttentionView  # of all layers and heads
     large: ChosenMap
     translation: Result
-    first: tuple[int, int] = (0, 0)  # the first query and the first key of a section
 
     @property
     def of(self) -> MapOf | None:
         """Whose weights the large map has; None where a cell is no weight of one head."""
         if isinstance(self.head, str) or not self.as_written:
             return None
-        head = Head(self.kind, self.layer, self.head)
-        return MapOf(checkpoint=self.key, head=head, result=self.translation, starts=self.first)
+        return MapOf(checkpoint=self.key, head=Head(self.kind, self.layer, self.head), result=self.translation)
 
     @property
     def name(self) -> str:
         """The name of the large map with its layer."""
         return t("Layer {layer} · {map}", layer=self.layer + 1, map=self.large.name)
-
-    def of_window(self, window: MapWindow) -> "MapChoice":
-        """The section of all maps."""
-        maps, large = self.maps, self.large
-        return replace(
-            self,
-            first=window.starts,
-            maps=replace(
-                maps, maps=window.of(maps.maps), allowed=window.of(maps.allowed), axes=window.of_axes(maps.axes)
-            ),
-            large=replace(
-                large,
-                weights=window.of(large.weights),
-                allowed=window.of(large.allowed),
-                meaning=large.meaning if window.whole else t("A section of a larger map."),
-            ),
-        )
 
     @property
     def as_written(self) -> bool:
@@ -201,17 +182,19 @@ def all_heads(choice: MapChoice) -> None:
     )
 
 
-def one_head(choice: MapChoice) -> None:
+def one_head(choice: MapChoice, window: MapWindow) -> None:
     """Draw the chosen map large."""
-    chosen, axes = choice.large, choice.maps.axes
-    section(as_sentence(choice.name), "" if presenting() else chosen.meaning)
+    chosen = choice.large
+    meaning = chosen.meaning if window.whole else t("A section of a larger map.")
+    section(as_sentence(choice.name), "" if presenting() else meaning)
     kind = t(KINDS[choice.kind].full_name)
     title = t("{kind}, layer {layer}, {map}", kind=kind, layer=choice.layer + 1, map=chosen.name)
     alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
     draw_head_map(
         chosen.weights,
-        axes,
+        choice.maps.axes,
         chosen.allowed,
+        window=window,
         of=choice.of,
         key="head_map",
         alt=alt,
@@ -222,7 +205,7 @@ def one_head(choice: MapChoice) -> None:
     )
 
 
-def lines(choice: MapChoice) -> None:
+def lines(choice: MapChoice, window: MapWindow) -> None:
     """Draw lines between queries and keys: for any heads, or for the aggregate that is chosen."""
     st.caption(
         t(
@@ -232,14 +215,14 @@ def lines(choice: MapChoice) -> None:
     )
     shown, large, head = choice.maps, choice.large, choice.head
     single = isinstance(head, int)
-    maps = shown.maps if single else large.weights[None, None]  # (R, C, T, S): R rows of C switches
+    maps = window.of(shown.maps if single else large.weights[None, None])  # (R, C, T, S): R rows of C switches
     count, columns = maps.shape[0] * maps.shape[1], maps.shape[1]
     many = columns > 1
     rows = [t("layer {layer}", layer=i + 1) for i in range(len(maps))] if single else [large.name]
     places = [(rows[i // columns], i % columns + 1) for i in range(count)]
     chosen = choice.layer * columns + head if isinstance(head, int) else 0
     data = {  # of `live/ui/lines.js`
-        **labels_of(shown.axes),
+        **labels_of(window.of_axes(shown.axes)),
         "weights": packed(maps),
         "names": [t("{layer}, head {head}", layer=row, head=number) if many else row for row, number in places],
         "labels": [str(number) if many else row for row, number in places],
@@ -302,15 +285,15 @@ def map_pictures(choice: MapChoice) -> None:
     if choice.how == "head" or choice.how == "model":
         bertviz(choice, choice.how)
         return
-    shown = choice.of_window(choose_window(choice.large.weights, choice.maps.axes))
+    window = choose_window(choice.large.weights, choice.maps.axes)
     left, right = st.columns([1, 1.4 if presenting() else 1.15])
     with left:
         if choice.how == "lines":
-            lines(shown)
+            lines(choice, window)
         else:
             all_heads(choice)
     with right:
-        one_head(shown)
+        one_head(choice, window)
 
 
 def display_options(key: CheckpointKey, run: Run) -> None:
