@@ -23,7 +23,6 @@ __all__ = [
     "mount_parts",
     "page_keys",
     "present_key",
-    "scroll_to_target",
 ]
 
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
@@ -49,17 +48,6 @@ def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> No
     """
     before = sentences([one for one in (sentence, text and t("Written:")) if one])
     give("page_announcement", {"sentence": before, "text": text, "source": languages[0], "lang": languages[1]})
-
-
-def scroll_to_target(step: str, target: str, *, shown: str) -> None:
-    """Let the browser scroll to the part of the page that a step is about, when it appears.
-
-    Args:
-        step: The name of the open step. Another step begins at the top of the page.
-        target: The key of the part; "" while nothing is marked.
-        shown: What has appeared of the step. The page scrolls again when it changes.
-    """
-    give("lesson_target", {"step": step, "target": target, "shown": shown})
 
 
 def give(part: str, data: Data) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from model.analysis.importance import all_heads
 from model.analysis.statistics import moved_weight
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError
+from model.checkpoints.languages import short_code, usual_languages
+from model.config.foreign import ForeignConfig
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
+from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
-from model.inference.run import Result, Run
+from model.inference.run import Forced, Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
@@ -28,7 +31,6 @@ from viz_app.figures.style import marked, shared_axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import analyses, models
 from viz_app.services.attention_view import AttentionView, select_head, view
-from viz_app.services.comparison import Side, as_beside, tokens_of_left_side
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
@@ -68,6 +70,18 @@ MODES: dict[Mode, str] = {
 # In pixels: a row with its word, the labels below a map, the lowest and the highest map.
 ROW, LABELS, MIN_HEIGHT, MAX_HEIGHT = 16, 88, 260, 480
 HEIGHT = 360
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One side: a model, and what it computes."""
+
+    name: str
+    key: CheckpointKey
+    run: Run
+
+    def translation(self, forced: Forced = ()) -> Result:
+        return models.result_of(self.key, replace(self.run, forced=forced))
 
 
 def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
@@ -116,6 +130,30 @@ def two_checkpoints(
     add_fact(t("Compared with"), name)
     run = Run(text=text)
     return Side(name=key.name, key=key, run=run), Side(name=name, key=other, run=run)
+
+
+def as_beside(key: CheckpointKey, other: CheckpointKey) -> CheckpointKey:
+    """The key of another checkpoint, with what the visitor chose for this one: languages, or how it continues a text.
+
+    Args:
+        key: The key of the checkpoint with the needed choices.
+        other: The key of the other checkpoint.
+
+    Raises:
+        CheckpointError, ConfigError: the other checkpoint cannot be opened.
+    """
+    config, other_config = models.config_of(key), models.config_of(other)
+    if isinstance(other_config, ForeignConfig) and config.task == "continuation":
+        number = min(key.new_tokens, most_new_tokens(other_config.model.max_length))
+        return replace(other, new_tokens=number, chat=key.chat and bool(other_config.tokenizer.chat_template))
+    if not isinstance(other_config, ForeignConfig) or not other_config.tokenizer.languages:
+        return other
+    needed = (config.tokenizer.source_language, config.tokenizer.target_language)
+    source, target = (
+        next((code for code in other_config.tokenizer.languages if language and short_code(code) == language), usual)
+        for language, usual in zip(needed, usual_languages(other_config), strict=True)
+    )
+    return replace(other, source=source, target=target)
 
 
 def two_sentences(key: CheckpointKey, text: Text) -> tuple[Side, Side]:
@@ -176,6 +214,23 @@ def run_both(mode: Mode, left: Side, right: Side) -> TwoRuns:
         forced=forced,
         same_tokens=mode != "checkpoints" or words == tuple(enumerate(token.id for token in translation.written)),
     )
+
+
+def tokens_of_left_side(left: Side, right: Side) -> Forced:
+    """The tokens that the right side must write to write the words of the left side; empty where it cannot.
+
+    Both vocabularies may differ. Then the left text is tokenized again, if the two models write the same language.
+    """
+    ours, theirs = models.translator(left.key), models.translator(right.key)
+    translation = left.translation()
+    ids = [token.id for token in translation.written]
+    known = max(ids, default=0) < theirs.tokenizers.target.size
+    if known and ours.tokenizers.target.tokens(ids) == theirs.tokenizers.target.tokens(ids):
+        return tuple(enumerate(ids))
+    languages = {checkpoint.config.tokenizer.target_language for checkpoint in (ours, theirs)}
+    if len(languages) > 1 or "" in languages or theirs.tokenizers.specials.first is not None:
+        return ()
+    return tuple(enumerate((*theirs.tokenizers.target.encode(translation.text).ids, theirs.tokenizers.specials.eos)))
 
 
 def two_texts(mode: Mode, left: Side, right: Side) -> None:

@@ -5,7 +5,7 @@ Layers and heads count from 1 in the widgets and in links, and from 0 in code.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -21,6 +21,7 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import set_choice, settle
+from viz_app.widgets.choosing import choose
 
 __all__ = [
     "Aggregate",
@@ -34,14 +35,13 @@ __all__ = [
     "pick_head_or_aggregate",
     "pick_kind",
     "pick_kind_and_head",
-    "pick_layer",
+    "pick_number",
     "picker_columns",
     "walk_heads",
 ]
 
 Aggregate = Literal["mean", "max", "rollout"]
-AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
-AGGREGATE_NAMES = {"mean": N_("mean"), "max": N_("max"), "rollout": N_("rollout")}
+AGGREGATES: dict[Aggregate, str] = {"mean": N_("mean"), "max": N_("max"), "rollout": N_("rollout")}
 WIDTHS = {"kind": 3.3, "view": 3.9, "head": 2.3, "query": 2.4, "slider": 1.6, "button": 1.9}
 MAX_WEIGHTS = 20  # in the list of large weights
 Number = TypeVar("Number", bound=np.generic)
@@ -92,14 +92,8 @@ def pick_kind_and_head(
 
 def pick_kind(kinds: Sequence[str], *, key: str = "kind", default: str = "cross") -> str:
     """Choose one of the kinds of attention of a model; `default` if it is one of them, else the first."""
-    usual = default if default in kinds else kinds[0]
-    settle(key, usual, kinds)
-    return (
-        st.segmented_control(
-            t("Attention"), kinds, format_func=lambda kind: t(KINDS[kind].title), required=True, key=key
-        )
-        or usual
-    )
+    names = {kind: t(KINDS[kind].title) for kind in kinds}
+    return choose(t("Attention"), names, key=key, default=default if default in kinds else None)
 
 
 def pick_head(
@@ -119,40 +113,29 @@ def pick_head(
         default: Layer and head until the visitor chooses; by default the first head of the last layer.
         labels: The labels of the two choices; by default "Layer" and "Head".
     """
-    default_layer, default_head = default or (layers - 1, 0)
+    usual_layer, usual_head = default or (layers - 1, 0)
     layer_label, head_label = labels or (t("Layer"), t("Head"))
     left, right = st.columns(2)
-    with left:
-        layer = pick_layer(layers, prefix=prefix, default=default_layer, label=layer_label)
-    with right:
-        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head, label=head_label)
-    return layer, int(name) - 1
+    layer = pick_number(layer_label, layers, key=f"{prefix}layer", default=usual_layer, place=left)
+    return layer, pick_number(head_label, heads, key=f"{prefix}head", default=usual_head, place=right)
 
 
 def pick_head_or_aggregate(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int | Aggregate]:
     """Choose a layer, and a head of it or, with `aggregates`, a map made from all its heads."""
     left, right = st.columns(2)
-    with left:
-        layer = pick_layer(layers)
-    with right:
-        name = pick_name([*numbers(heads), *(AGGREGATES if aggregates else ())], key="head")
+    layer = pick_number(t("Layer"), layers, key="layer", default=layers - 1, place=left)
+    names = {name: name for name in numbers(heads)}
+    if aggregates:
+        names |= {name: t(label) for name, label in AGGREGATES.items()}
+    name = choose(t("Head"), names, key="head", place=right, listed=True)
     aggregate = next((one for one in AGGREGATES if one == name), None)
     return layer, int(name) - 1 if aggregate is None else aggregate
 
 
-def pick_layer(layers: int, *, prefix: str = "", default: int | None = None, label: str = "") -> int:
-    """Choose a layer, by default the last."""
-    usual = layers - 1 if default is None else default
-    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label=label or t("Layer"))) - 1
-
-
-def pick_name(names: list[str], *, key: str, default: int = 0, label: str = "") -> str:
-    settle(key, names[default], names)
-    return st.selectbox(label or t("Head"), names, key=key, format_func=head_name)
-
-
-def head_name(name: str) -> str:
-    return t(AGGREGATE_NAMES[name]) if name in AGGREGATE_NAMES else name
+def pick_number(label: str, count: int, *, key: str, default: int, place: DeltaGenerator) -> int:
+    """Choose one of some layers or heads, in a list."""
+    names = {name: name for name in numbers(count)}
+    return int(choose(label, names, key=key, default=str(default + 1), place=place, listed=True)) - 1
 
 
 def clicked_head(layers: int, heads: int, *, prefix: str) -> tuple[int, int]:

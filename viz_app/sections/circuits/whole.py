@@ -1,5 +1,6 @@
 """Find a circuit, and draw what is found."""
 
+import pandas as pd
 import streamlit as st
 
 from model.circuits.finding import CONFIRMED, SIZES, Circuit, find_circuit
@@ -8,11 +9,11 @@ from model.config.section import ConfigError
 from model.inference.run import Run
 from viz_app.content.numbers import decimal, percent, percent_column, sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t, worded
+from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.lines import curves
-from viz_app.sections.circuits.backups import draw_backups
-from viz_app.sections.circuits.graph import draw_graph
+from viz_app.sections.circuits.graph import SIDES, draw_graph, name_of
 from viz_app.sections.circuits.texts import TextPairs
+from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import JOBS
 from viz_app.services import models
 from viz_app.services.analyses import Analysis
@@ -112,6 +113,35 @@ def draw_faithfulness(circuit: Circuit) -> None:
                     cmd=decimal(found.cmd, digits=2),
                 )
             )
+
+
+def draw_backups(circuit: Circuit) -> None:
+    """Draw the table of the edges that matter only if a head is silent, or say that there are none."""
+    section(
+        t("Does another part take over?"),
+        t("Each of the strongest heads is silenced, one at a time. A table lists the edges that then do more."),
+    )
+    if not circuit.backups:
+        st.caption(t("No edge does clearly more without one of these heads."))
+        return
+    rows = [
+        {
+            t("silent head"): head_name(one.silent),
+            tp("edge", "from"): name_of(one.edge.sender),
+            tp("edge", "to"): name_of(one.edge.receiver),
+            t("reads it as"): t(SIDES[one.edge.side]) if one.edge.side else "",
+            t("effect without"): one.effect,
+            t("effect with"): one.effect_before,
+        }
+        for one in circuit.backups
+    ]
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        column_config={t("effect without"): number, t("effect with"): number},
+        alt=t("Table of the edges that take over"),
+    )
 
 
 def note_stability(circuit: Circuit) -> None:

@@ -11,7 +11,7 @@ from model.analysis.importance import all_heads
 from model.inference.run import Forced
 from model.inference.translate import require_writing
 from model.interventions import Intervention
-from viz_app.components.page_parts import scroll_to_target
+from viz_app.components.page_parts import give
 from viz_app.content.lesson_texts import LessonText, StepText, filled, lesson_text
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
@@ -169,14 +169,14 @@ def hints(name: str, text: StepText, *, needed: bool) -> None:
 
 
 def highlight(name: str, target: str, *, shown: str) -> None:
-    """Draw a frame around what the step is about. It lies outside the element, so nothing moves.
+    """Draw a frame around what the step is about, and scroll to it when it appears. The frame moves nothing.
 
     Args:
-        name: The name of the step in links.
+        name: The name of the step in links. Another step begins at the top of the page.
         target: The key of the element; "" for no frame.
         shown: What has appeared of the step. The page scrolls again when it changes.
     """
-    scroll_to_target(name, target, shown=shown)
+    give("lesson_target", {"step": name, "target": target, "shown": shown})
     if KEY.fullmatch(target):
         st.html(
             f"<style>.st-key-{target}{{outline:3px dashed #c2410c;outline:3px dashed light-dark(#c2410c,#ff8f52);"

@@ -41,7 +41,7 @@ from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
-from viz_app.widgets.head_picker import pick_layer
+from viz_app.widgets.head_picker import pick_number
 from viz_app.widgets.headings import explain, introduce, section, verdict
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.run_form import require_text
@@ -130,8 +130,7 @@ def layer_picker(layers: int) -> int:
     """Choose a layer, counted from 0, if there are several."""
     if layers == 1:
         return 0
-    with st.columns([1, 4])[0]:
-        return pick_layer(layers, prefix="review_")
+    return pick_number(t("Layer"), layers, key="review_layer", default=layers - 1, place=st.columns([1, 4])[0])
 
 
 def position_relations(key: CheckpointKey, encoding: Encoding) -> None:

@@ -35,9 +35,9 @@ from viz_app.services.attention_view import (
     with_value_norms,
 )
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw_heads
+from viz_app.widgets.choosing import choose
 from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import (
     Aggregate,
@@ -123,10 +123,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
     settings = replace(settings, norms=settings.norms and not why_no_value_norms(key))
     with kind_column:
         kind = pick_kind(config.model.kinds)
-    settle("view", "heatmaps", VIEWS)
-    how = view_column.segmented_control(
-        t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
-    )
+    how = choose(t("View"), {how: t(label) for how, label in VIEWS.items()}, key="view", place=view_column)
     tokens = {"merge": settings.merge, "hide_special": settings.hide_special}
     weighted = with_value_norms(translation, analysis_of(value_norms, key, run)) if settings.norms else translation
     maps = view(weighted, kind, **tokens)
@@ -141,7 +138,7 @@ def choose_map(key: CheckpointKey, run: Run) -> MapChoice:
         kind=kind,
         layer=layer,
         head=head,
-        how=how or "heatmaps",
+        how=how,
         settings=settings,
         maps=maps,
         large=chosen_map(maps, rolled, layer, head, weighted=settings.norms),
