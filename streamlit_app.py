@@ -5,6 +5,7 @@ import streamlit as st
 from viz_app.components.bundle import LIVE, asset
 from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
+from viz_app.content.shared import PAGES
 from viz_app.content.translation import N_, t
 from viz_app.course.visit import lesson_visit
 from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
@@ -26,11 +27,10 @@ from viz_app.session.choices import publish_choices, read_choices, replace_choic
 from viz_app.session.language import begin_language, chosen_language, language_switch
 from viz_app.session.links import PARAMETER, link_button, wanted_place
 from viz_app.session.page_end import boundary, guard_callbacks, show_callback_problems
-from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.headings import heading
 from viz_app.widgets.marked_text import STYLE
-from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of, wanted_page
+from viz_app.widgets.navigation import page_menu, page_name, page_of, wanted_page
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 
 # Our own files: the browser would fetch an emoji or a Material symbol from another host.
@@ -62,7 +62,6 @@ if wanted := wanted_page():
     st.switch_page(page_of(wanted))
 if (opened := lesson_visit().follow(page_name(page))) != page_name(page):
     st.switch_page(page_of(opened), query_params=st.query_params.to_dict())  # no step for Back between both pages
-clear_page_facts()
 begin_parts()
 with turn():
     try:
@@ -79,7 +78,7 @@ with turn():
         with boundary(N_("The lesson could not be shown.")):
             strip = lesson_strip(page_name(page), listed)
         if strip is None:
-            heading(page.title, t(PAGES[page_name(page)].instruction))
+            heading(page.title, t(PAGES[page_name(page)]["instruction"]))
         with boundary(N_("The next lesson of your class could not be opened.")):
             follow_class()
         show_callback_problems()
@@ -93,7 +92,7 @@ with turn():
         with boundary(N_("The link to this page could not be made.")), link_place:
             link_button(page_name(page))
         with boundary(N_("Lines between words and saving pictures do not work.")), st.sidebar:
-            mount_parts(page_facts(), picture_titles())
+            mount_parts()
     finally:  # Streamlit may stop the run
         keep_reconnecting()
         publish_choices(page_name(page), complete_address=complete_address)

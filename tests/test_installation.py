@@ -30,7 +30,7 @@ from model.corpora.aligned import read_aligned
 from model.corpora.class_list import read_class_list
 from model.config.paths import checkpoint_folders, folder_for_new
 from headlight.command import main
-from viz_app.widgets.navigation import PAGES
+from viz_app.content.shared import PAGES
 
 def headlight(*arguments):
     sys.argv = ["headlight", *arguments]
@@ -52,7 +52,7 @@ def visit(name, **query):
     app._page_hash = calc_hash("" if name == "translate" else name)
     app.run()
     assert not app.exception and not app.error, (name, app.exception, app.error)
-    assert any(f">{PAGES[name].title} <" in one.proto.body for one in app.get("html")), name
+    assert any(f">{PAGES[name]['title']} <" in one.proto.body for one in app.get("html")), name
     return [link.proto.page for link in app.main.get("page_link")]
 
 for name in PAGES:

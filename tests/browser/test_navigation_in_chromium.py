@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import settle
-from viz_app.widgets.navigation import HOME, PAGES, SECTIONS
+from viz_app.content.shared import PAGES
+from viz_app.widgets.navigation import HOME, SECTIONS
 
 Visit = Callable[..., Page]
 

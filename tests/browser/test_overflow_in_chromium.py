@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import App, settle
 from tests.browser.overflow import PHONE, PROJECTOR, problems, resize
-from viz_app.widgets.navigation import HOME, PAGES
+from viz_app.content.shared import PAGES
+from viz_app.widgets.navigation import HOME
 
 VIEWS = (
     "?view=lines",

@@ -5,26 +5,25 @@ and are mounted after it. Several parts are one component, because each mounted 
 every change.
 """
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from viz_app.components.bundle import words_of
 from viz_app.components.mounting import LIBRARY, Data, component, library_component
 from viz_app.content.numbers import html_language, sentences
 from viz_app.content.translation import t
-from viz_app.session.page_facts import Facts
 
 __all__ = [
+    "add_fact",
     "announce",
     "begin_parts",
     "complete_address",
     "give",
     "mount_parts",
     "page_keys",
-    "present_key",
+    "set_picture_title",
 ]
 
+MAX_FACT = 600  # characters; a picture shows the first lines
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
 
@@ -55,20 +54,27 @@ def give(part: str, data: Data) -> None:
     st.session_state.setdefault(DATA, {})[part] = data
 
 
-def mount_parts(facts: Facts, titles: Mapping[str, str]) -> None:
-    """After the page, once in each run.
+def saved_pictures() -> dict[str, dict[str, str]]:
+    """What is saved with the pictures of this page: its "facts" by name, and the "titles" of the pictures by key."""
+    parts: dict[str, dict[str, dict[str, str]]] = st.session_state.setdefault(DATA, {})
+    return parts.setdefault("save_pictures", {"facts": {}, "titles": {}})
 
-    Args:
-        facts: Facts about the page, which are written below each saved picture.
-        titles: Key of a chart → its title.
-    """
-    save = {"facts": facts, "titles": titles}
+
+def add_fact(name: str, value: str) -> None:
+    """Add a fact about the page, such as its sentence. It replaces an earlier fact with the same name."""
+    saved_pictures()["facts"][name] = value[:MAX_FACT]
+
+
+def set_picture_title(key: str, title: str) -> None:
+    """Set the title of the picture with this key for saving it, plain text."""
+    saved_pictures()["titles"][key] = title
+
+
+def mount_parts() -> None:
+    """After the page, once in each run."""
+    saved = saved_pictures()
+    save = {"facts": list(saved["facts"].items()), "titles": saved["titles"]}
     component("page_parts", "streamlit/page", key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
-
-
-def present_key() -> None:
-    """A switch for the key p, which starts presenter mode."""
-    component("present_key", "streamlit/keys", key="key_choice", data={})
 
 
 def complete_address(query: str) -> None:

@@ -4,11 +4,11 @@ import streamlit as st
 
 from model.inference.run import Run
 from model.text.pair import texts_of
+from viz_app.components.page_parts import add_fact
 from viz_app.content.translation import t
 from viz_app.sections import sentiment
 from viz_app.services import models
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
 
 key, config = checkpoint_choice.require_classifier()

@@ -7,6 +7,7 @@ from model.inference.run import Run
 from model.text.pair import texts_of
 from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
+from viz_app.content.shared import PAGES
 from viz_app.content.translation import t
 from viz_app.sections.course.browser_store import tour_button
 from viz_app.services import models
@@ -15,7 +16,7 @@ from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.headings import introduce
 from viz_app.widgets.marked_text import rows_of_chips
-from viz_app.widgets.navigation import PAGES, page_link, page_title
+from viz_app.widgets.navigation import page_link, page_title
 from viz_app.widgets.run_form import ask_for_text
 from viz_app.widgets.text_notes import doubt_note
 
@@ -51,7 +52,7 @@ with pages:
     tour_button()
     st.subheader(t("Pages"), anchor=False)
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
-        for page in PAGES.values():
-            if page.name != "start":
-                label = t("**{title}.** {instruction}", title=page_title(page.name), instruction=t(page.instruction))
-                page_link(page.name, label, icon=f":material/{page.icon}:")
+        for name, page in PAGES.items():
+            if name != "start":
+                label = t("**{title}.** {instruction}", title=page_title(name), instruction=t(page["instruction"]))
+                page_link(name, label, icon=f":material/{page['icon']}:")

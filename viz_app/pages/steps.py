@@ -4,12 +4,12 @@ import streamlit as st
 
 from model.inference.run import Run
 from model.text.pair import texts_of
+from viz_app.components.page_parts import add_fact
 from viz_app.content.numbers import sentences
 from viz_app.content.shared import MAX_STEPS
 from viz_app.content.translation import t
 from viz_app.sections.steps import beam_tree, greedy_steps, step_controls
 from viz_app.services import models
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.forced_words import forced_words_caption
 from viz_app.widgets.headings import explain

@@ -5,12 +5,12 @@ from contextlib import suppress
 import streamlit as st
 
 from model.corpora.toys import SIZES, TOYS
+from viz_app.components.page_parts import add_fact
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import t, worded
 from viz_app.sections.training import ask_for_plan, draw_buttons, draw_progress, training_of_visitor
 from viz_app.server.training_jobs import EPOCHS, SPARE
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.headings import explain, introduce
 
 training = training_of_visitor()

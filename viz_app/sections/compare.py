@@ -21,6 +21,7 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Forced, Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text, TextPair, paired, texts_of
+from viz_app.components.page_parts import add_fact
 from viz_app.content.examples import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION, demonstration_for, examples_for
 from viz_app.content.numbers import joined, sentences
 from viz_app.content.plain import as_sentence, plain
@@ -28,13 +29,13 @@ from viz_app.content.translation import N_, t, worded
 from viz_app.figures.grids import head_grids
 from viz_app.figures.lines import curves
 from viz_app.figures.style import marked, shared_axes
+from viz_app.sections.heads.intervention_choice import describe_changes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import analyses, models
 from viz_app.services.attention_view import AttentionView, select_head, view
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.checkpoint_choice import require_usable

@@ -13,6 +13,7 @@ from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnap
 from model.config.kinds import KINDS
 from model.inference.run import Result, Run
 from viz_app.components.mounting import Data, component, labels_of, masked_out, opening, packed, tiles
+from viz_app.components.page_parts import add_fact
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
@@ -25,7 +26,6 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import result_of
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.headings import section

@@ -17,6 +17,7 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Run
 from model.interventions import Head
 from model.text.pair import Text, texts_of
+from viz_app.components.page_parts import add_fact
 from viz_app.content.examples import REVIEWS
 from viz_app.content.explanations import EXPLANATIONS
 from viz_app.content.numbers import percent
@@ -29,7 +30,6 @@ from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose

@@ -10,13 +10,13 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz_app.components.mounting import OpenHead, component, labels_of, masked_out, opening, packed, tiles
+from viz_app.components.page_parts import set_picture_title
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.translation import t
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import Picture, map_summary, map_table
 from viz_app.figures.style import Axes, bound_of, enlarged, marked
-from viz_app.session.page_facts import set_picture_title
 from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 

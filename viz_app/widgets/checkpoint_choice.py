@@ -14,6 +14,7 @@ from model.config.model import ClassifierConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.text.vocab import NEW_TOKENS
+from viz_app.components.page_parts import add_fact
 from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.tasks import about_task
@@ -22,7 +23,6 @@ from viz_app.services import models
 from viz_app.services.listing import CheckpointKey, Listed, listed_checkpoints
 from viz_app.session.choices import choices, clear_choice, hand_over, set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_label, language_name
 from viz_app.widgets.navigation import page_link, page_title
 from viz_app.widgets.run_form import lengths, text_choices

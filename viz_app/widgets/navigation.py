@@ -4,12 +4,11 @@ A link names a `st.Page`. Streamlit resolves a bare path beside the script that 
 installed Headlight are in another folder.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
-from viz_app.content import shared
+from viz_app.content.shared import PAGES, TASK_TITLES
 from viz_app.content.tasks import task_of
 from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import StreamlitPage, titled_page
@@ -17,9 +16,7 @@ from viz_app.services.listing import listed_checkpoints
 from viz_app.session.choices import choices
 
 __all__ = [
-    "PAGES",
     "SECTIONS",
-    "AppPage",
     "go_to",
     "page_link",
     "page_menu",
@@ -31,37 +28,25 @@ __all__ = [
 
 FOLDER = Path(__file__).parents[1] / "pages"
 
-
-@dataclass(frozen=True)
-class AppPage:
-    """A page as the navigation shows it. `t` translates the texts that a visitor reads."""
-
-    name: str  # of its file, and in its address
-    title: str
-    icon: str  # from Material Symbols
-    instruction: str  # what the visitor does there, below the title
-
-
 NEXT = "next_page"  # in the session
 HOME = "translate"  # the page of an address without a page name
-PAGES = {name: AppPage(name, page["title"], page["icon"], page["instruction"]) for name, page in shared.PAGES.items()}
-SECTIONS = {
-    section: tuple(page for name, page in PAGES.items() if shared.PAGES[name]["section"] == section)
-    for section in dict.fromkeys(page["section"] for page in shared.PAGES.values())
+SECTIONS = {  # title → the names of its pages
+    section: [name for name, page in PAGES.items() if page["section"] == section]
+    for section in dict.fromkeys(page["section"] for page in PAGES.values())
 }
 
 
 def page_menu() -> StreamlitPage:
     """Draw the menu of all pages, by section, and return the page that the visitor opened."""
     return st.navigation(
-        {t(section): [page_of(page.name) for page in pages] for section, pages in SECTIONS.items()}, expanded=True
+        {t(section): [page_of(name) for name in names] for section, names in SECTIONS.items()}, expanded=True
     )
 
 
 def page_title(name: str) -> str:
     """The title of the page with this name. That of Translate says what the chosen model does instead."""
     task = chosen_task() if name == "translate" else ""
-    return t(shared.TASK_TITLES[task]["title"] if task in shared.TASK_TITLES else PAGES[name].title)
+    return t(TASK_TITLES.get(task, PAGES[name])["title"])
 
 
 def chosen_task() -> str:
@@ -74,11 +59,10 @@ def chosen_task() -> str:
 
 def page_of(name: str) -> StreamlitPage:
     """The page with this name as Streamlit navigates to it. `HOME` has an empty address."""
-    page = PAGES[name]
     return titled_page(
         page_title(name),
         script=FOLDER / f"{name}.py",
-        icon=f":material/{page.icon}:",
+        icon=f":material/{PAGES[name]['icon']}:",
         url_path=name,
         default=name == HOME,
     )

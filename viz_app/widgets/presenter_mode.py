@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from viz_app.components.bundle import LIVE
-from viz_app.components.page_parts import present_key
+from viz_app.components.mounting import component
 from viz_app.content.translation import N_, t, tp
 from viz_app.session.choices import set_choice, settle
 
@@ -43,7 +43,7 @@ def present_switch() -> None:
             head = (tp("keyboard", "Key"), t("Action")), ("---", "---")
             rows = *head, *((t(keys), t(action)) for keys, action in KEYS)
             st.markdown("\n".join(f"| {keys} | {action} |" for keys, action in rows))
-            present_key()
+            component("present_key", "streamlit/keys", key="key_choice", data={})  # for the key p
     if presenting():
         st.html(STYLE)
 

@@ -22,6 +22,7 @@ from model.inference.search_tree import SearchTree
 from model.inference.translate import require_writing, with_model_settings
 from model.text.pair import Text, TextPair, paired, texts_of
 from model.text.vocab import NEW_TOKENS
+from viz_app.components.page_parts import add_fact
 from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
@@ -33,7 +34,6 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, hand_over, set_choice, settle, settle_number
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.language_names import language_name
 from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.switches import draw_switches, with_switches

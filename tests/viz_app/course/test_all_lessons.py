@@ -9,10 +9,10 @@ from tests.viz_app.course.lesson_runs import situation_of
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.lesson_texts import LESSONS as FOLDER
 from viz_app.content.lesson_texts import LessonText, lesson_text, placeholders
+from viz_app.content.shared import PAGES
 from viz_app.course.catalogue import LESSONS, TOUR, step_of_link
 from viz_app.course.lesson import OneOf, Step
 from viz_app.session.choice_forms import FORMS
-from viz_app.widgets.navigation import PAGES
 
 ALL = {lesson.name: lesson for lesson in (*LESSONS, TOUR)}
 STEPS = {lesson.link(step): step for lesson in ALL.values() for step in lesson.steps}

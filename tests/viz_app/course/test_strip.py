@@ -16,12 +16,12 @@ from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import component_data, head_map, html
 from tests.viz_app.course.lesson_runs import ProbeStep
 from viz_app.content import lesson_texts
+from viz_app.content.shared import PAGES
 from viz_app.course import catalogue
 from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, OneToken, Verdict
 from viz_app.course.progress import read_before
 from viz_app.course.situation import Situation
 from viz_app.sections.course import lessons_page
-from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 TEXT = "The boy loves the girl."

@@ -15,8 +15,8 @@ from model.inference.classify import classify
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map, html, in_url
 from viz_app.content.examples import REVIEWS
+from viz_app.content.shared import PAGES
 from viz_app.session.choice_forms import OLD_TABS
-from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, html, in_url
 from viz_app.content import translation
+from viz_app.content.shared import PAGES
 from viz_app.content.translation import language
 from viz_app.session.language import browser_language
-from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 

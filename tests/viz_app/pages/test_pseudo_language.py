@@ -11,12 +11,11 @@ from tests.viz_app.conftest import NAME, tab
 from viz_app.content import examples
 from viz_app.content.catalogues import PSEUDO
 from viz_app.content.lesson_texts import lesson_text, plan_text
-from viz_app.content.shared import CHOICES
+from viz_app.content.shared import CHOICES, PAGES
 from viz_app.course.catalogue import LESSONS
 from viz_app.course.quiz import questions
 from viz_app.services.listing import CheckpointKey, model_card
 from viz_app.session.choice_forms import OLD_TABS
-from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 TABS_OF = {

@@ -8,8 +8,8 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
 from tests.viz_app.conftest import NAME, html
 from viz_app.content.glossary import GLOSSARY
+from viz_app.content.shared import PAGES
 from viz_app.session.codes import CODES, Place
-from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 
@@ -25,7 +25,7 @@ def test_it_explains_terms_on_real_tokens_and_links_to_every_page(open_app: Open
     assert all(token.replace("</s>", "&lt;/s&gt;") in shown for token in source)
     links = {link.proto.page: link.proto.label for link in app.get("page_link")}
     assert list(PAGES) == ["start", *(page or "translate" for page in links)]
-    assert all(PAGES[page or "translate"].instruction in label for page, label in links.items())
+    assert all(PAGES[page or "translate"]["instruction"] in label for page, label in links.items())
 
 
 def test_it_is_the_first_page_of_the_list_but_translate_opens_first(open_app: OpenApp) -> None:

@@ -5,11 +5,11 @@ from dataclasses import asdict
 import streamlit as st
 
 from viz_app.components.mounting import component
+from viz_app.content.shared import PAGES
 from viz_app.content.translation import t
 from viz_app.course.catalogue import TOUR
 from viz_app.course.progress import written_before
 from viz_app.course.visit import lesson_visit
-from viz_app.widgets.navigation import PAGES
 from viz_app.widgets.presenter_mode import presenting
 
 __all__ = ["begin_tour", "note_first_visit", "store_in_browser", "tour_button"]

@@ -18,7 +18,7 @@ from model.inference.run import Result, Run
 from model.interventions import Head, Intervention
 from model.text.pair import Text
 from viz_app.components.mounting import Data, component
-from viz_app.components.page_parts import announce
+from viz_app.components.page_parts import add_fact, announce
 from viz_app.content.examples import demonstration_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
@@ -26,6 +26,7 @@ from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 from viz_app.sections.heads.intervention_choice import (
+    describe_changes,
     head_name,
     head_states,
     intervention_now,
@@ -42,7 +43,6 @@ from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import forced_words_note

@@ -13,6 +13,7 @@ from model.inference.opening import AnyConfig
 from model.inference.run import Result, Run
 from model.interventions import Head
 from model.text.pair import Text, paired, texts_of
+from viz_app.components.page_parts import add_fact
 from viz_app.content.examples import DONORS, demonstration_for, examples_for
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
@@ -27,7 +28,6 @@ from viz_app.services.analyses import Analysis
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw, draw_map
 from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns

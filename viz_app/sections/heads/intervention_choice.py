@@ -14,7 +14,7 @@ import streamlit as st
 from model.config.kinds import KINDS
 from model.inference.run import Result
 from model.interventions import Head, Intervention, PaintedCell
-from viz_app.content.numbers import sentences
+from viz_app.content.numbers import joined, sentences
 from viz_app.content.translation import t
 from viz_app.services.attention_view import view
 from viz_app.services.listing import CheckpointKey
@@ -24,6 +24,7 @@ from viz_app.widgets.head_picker import choose_window, pick_kind_and_head, picke
 from viz_app.widgets.headings import section
 
 __all__ = [
+    "describe_changes",
     "head_name",
     "head_states",
     "intervention_now",
@@ -76,6 +77,18 @@ def paint_cell(head: Head, query: int, key: int) -> None:
 def head_name(head: Head) -> str:
     kind = t(KINDS[head.kind].title)
     return t("{kind}, layer {layer}, head {head}", kind=kind, layer=head.layer + 1, head=head.head + 1)
+
+
+def describe_changes(intervention: Intervention) -> str:
+    """The changes of an intervention in one line, such as "heads silenced: 2, weights painted: 1"."""
+    silenced, uniform, painted = map(len, (intervention.ablated, intervention.uniform, intervention.painted))
+    changes = {
+        t("heads silenced: {n}", n=silenced): silenced > 0,
+        t("heads made uniform: {n}", n=uniform): uniform > 0,
+        t("weights painted: {n}", n=painted): painted > 0,
+        t("no positional encoding"): not intervention.positions,
+    }
+    return joined([change for change, there in changes.items() if there])
 
 
 def spoken_changes(intervention: Intervention) -> str:

@@ -16,6 +16,7 @@ from model.inference.opening import AnyConfig
 from model.inference.passes import Side
 from model.inference.run import Run
 from model.interventions import Head
+from viz_app.components.page_parts import add_fact
 from viz_app.content.examples import batch_examples
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain, visible
@@ -31,7 +32,6 @@ from viz_app.services.attention_view import ONE_TEXT
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose

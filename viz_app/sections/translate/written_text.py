@@ -12,14 +12,13 @@ from model.inference.findings import finding_in_run
 from model.inference.opening import AnyConfig
 from model.inference.run import Result, Run, Token
 from model.text.pair import texts_of
-from viz_app.components.page_parts import announce
+from viz_app.components.page_parts import add_fact, announce
 from viz_app.content.numbers import decimal, joined
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn, worded
 from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.page_facts import add_fact
 from viz_app.widgets.forced_words import dropped_tokens_warning, forced_words_note
 from viz_app.widgets.marked_text import rows_of_chips, sentence
 from viz_app.widgets.run_form import PAIR_CUT
