@@ -9,7 +9,7 @@ import pytest
 from headlight.command import main
 from model.config.paths import HOME
 from tests.live.test_publish import MOST_CODE, data_of
-from viz_app.content.lesson_texts import placeholders
+from tests.viz_app.course.lesson_runs import placeholders
 from viz_app.content.shared import PUBLISHED_PAGES
 from viz_app.course.catalogue import LESSONS, TOUR
 from viz_app.export.live_lessons import live_lessons, live_steps, live_texts

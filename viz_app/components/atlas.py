@@ -4,10 +4,11 @@ A published page has the same data in files, so both show the same (`live/ui/atl
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 
-from model.atlas.atlas import Atlas, Place
+from model.atlas.atlas import Atlas
 from model.atlas.store import ENDS
 from model.atlas.texts import Side, TextTokens, sides_of
 from model.config.kinds import KINDS
@@ -53,7 +54,7 @@ def head_data(atlas: Atlas, head: Head, *, text_of: TextOf, others: Mapping[str,
         "kind": head.kind,
         "layer": head.layer,
         "head": head.head,
-        "places": [place_data(place) for place in places],
+        "places": [asdict(one) | {"weights": [round(weight, 4) for weight in one.weights]} for one in places],
         "texts": {str(line): text_data(text, head.kind, text_of) for line, text in texts.items()},
         "pairs": packed(atlas.array("pairs", head.kind)[head.layer, head.head]),  # (C, C, 3)
         "profile": packed(atlas.array("profile", head.kind)[head.layer, head.head]),  # (O, C)
@@ -65,18 +66,6 @@ def head_data(atlas: Atlas, head: Head, *, text_of: TextOf, others: Mapping[str,
                 *(("profile", name, other) for name, other in others.items() if head.kind in other.settings.kinds),
             )
         ],
-    }
-
-
-def place_data(place: Place) -> Data:
-    return {
-        "group": place.group,
-        "line": place.line,
-        "row": place.row,
-        "forced": place.forced,
-        "special": place.special,
-        "keys": list(place.keys),
-        "weights": [round(weight, 4) for weight in place.weights],
     }
 
 

@@ -30,7 +30,7 @@ from viz_app.content.catalogues import ENGLISH
 from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
 
-__all__ = ["LESSONS", "LessonText", "StepText", "filled", "lesson_text", "placeholders", "plan_text"]
+__all__ = ["LESSONS", "LessonText", "StepText", "filled", "lesson_text", "plan_text"]
 
 LESSONS = Path(__file__).parent / "lessons"
 PLACEHOLDER = re.compile(r"\{(\w+)(?::(\d|%))?\}")
@@ -107,11 +107,6 @@ def step_text(name: str, body: str) -> StepText:
     outcomes = {part: text for part, text in parts.items() if part not in PARTS}
     optional = (parts.get(part, "") for part in ("Source", "Mistakes"))
     return StepText(parts["Title"], parts["Text"], parts["Question"], options, hints, outcomes, *optional)
-
-
-def placeholders(text: str) -> frozenset[str]:
-    """The names of the values in the text of an outcome. Braces of a formula name none."""
-    return frozenset(name for part in FORMULA.split(text)[::2] for name, _ in PLACEHOLDER.findall(part))
 
 
 def filled(text: str, values: Mapping[str, str | int | float]) -> str:

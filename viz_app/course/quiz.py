@@ -9,7 +9,6 @@ The questions of each language are a TOML file in `viz_app/content/quiz/`.
 
 import random
 import re
-import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from viz_app.course.lesson import AnswerForm, Kept
 from viz_app.course.progress import Progress, Record
 
 __all__ = [
-    *("ID", "QUIZ", "QUIZ_FORMS", "ROUNDS", "Question", "QuizAnswers", "handed_in", "id_in", "new_id", "questions"),
+    *("ID", "QUIZ", "QUIZ_FORMS", "ROUNDS", "Question", "QuizAnswers", "handed_in", "id_in", "questions"),
     *("quiz_record", "quiz_table", "right_answers", "shuffled", "written_answers"),
 ]
 
@@ -94,11 +93,6 @@ def id_in(progress: Progress) -> str:
     """The random id of this browser; "" without one."""
     record = progress.get(ID)
     return str(record.first) if record and PATTERN.fullmatch(str(record.first)) else ""
-
-
-def new_id() -> str:
-    """A random id, which says nothing about its owner."""
-    return secrets.token_hex(4)
 
 
 def right_answers(answers: QuizAnswers) -> int:

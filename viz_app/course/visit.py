@@ -14,7 +14,7 @@ import streamlit as st
 from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
 from viz_app.course.lesson import Answer, Lesson, Step, Verdict
 from viz_app.course.progress import CHOICE, OUTSIDE, Before, Record, read_before, read_progress
-from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, new_id, quiz_record, written_answers
+from viz_app.course.quiz import ID, QuizAnswers, handed_in, id_in, quiz_record, written_answers
 from viz_app.server.streamlit_bridge import went_through_history
 from viz_app.session.choice_forms import read_texts
 from viz_app.session.choices import Choices, choices, replace_choices
@@ -259,7 +259,7 @@ class LessonVisit:
         if round_name in handed_in(self.progress):
             return
         if not id_in(self.progress):
-            self._note(ID, quiz_record(new_id()))
+            self._note(ID, quiz_record(secrets.token_hex(4)))
         self._note(f"questions.{round_name}", quiz_record(written_answers(answers)))
 
     def _note(self, name: str, record: Record) -> None:

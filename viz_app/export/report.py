@@ -177,8 +177,9 @@ def run_data(translation: Result, *, maps: bool = True) -> Data:
         "languages": list(translation.languages),
         "prompt_length": translation.prompt_length,
         "first_token_fixed": translation.first_token_fixed,
-        "maps": {kind: weights_data(weights) for kind, weights in translation.maps.items()} if maps else {},
-        "masks": {kind: mask_data(mask) for kind, mask in translation.masks.items()} if maps else {},
+        # Half precision would change the last digits that the page shows.
+        "maps": {kind: {"shape": one.shape, "data": packed(one)} for kind, one in translation.maps.items() if maps},
+        "masks": {kind: {"shape": one.shape, "data": bits(one)} for kind, one in translation.masks.items() if maps},
     }
 
 
@@ -195,11 +196,6 @@ def token_data(token: Token) -> Data:
     return data
 
 
-def weights_data(weights: NDArray[np.float32]) -> Data:
-    """Float32, (L, H, T, S). Half precision would change the last digits that the page shows."""
-    return {"shape": weights.shape, "data": packed(weights)}
-
-
-def mask_data(mask: NDArray[np.bool_]) -> Data:
-    """A byte for each cell, (L, T, S): 1 where the query may attend to the key."""
-    return {"shape": mask.shape, "data": base64.b64encode(mask.astype(np.uint8).tobytes()).decode("ascii")}
+def bits(mask: NDArray[np.bool_]) -> str:
+    """A byte for each cell, as base64: 1 where the query may attend to the key."""
+    return base64.b64encode(mask.astype(np.uint8).tobytes()).decode("ascii")

@@ -10,6 +10,7 @@ from viz_app.sections import sentiment
 from viz_app.services import models
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.headings import explain
 
 key, config = checkpoint_choice.require_classifier()
 field, side = st.columns([3, 1.4])
@@ -38,4 +39,4 @@ with left:
     sentiment.show_top_words(reading, weights)
 with right:
     sentiment.draw_review_map(key, reading)
-sentiment.explain_attention(reading)
+explain(f"pooling-{reading.pooled_by}", "several-labels" if reading.several_labels else "one-label")

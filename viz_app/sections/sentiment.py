@@ -35,7 +35,7 @@ from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import choose_window, pick_head
-from viz_app.widgets.headings import explain, section
+from viz_app.widgets.headings import section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
 from viz_app.widgets.run_form import (
     PAIR_CUT,
@@ -52,7 +52,6 @@ __all__ = [
     "draw_review_map",
     "draw_word_attention",
     "example_list",
-    "explain_attention",
     "note_limits",
     "require_review",
     "require_run_or_review",
@@ -189,11 +188,6 @@ def show_top_words(reading: Classification, weights: FloatArray) -> None:
             share: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=bound_of(weights))
         },
     )
-
-
-def explain_attention(reading: Classification) -> None:
-    """Explain how the model computes the class."""
-    explain(f"pooling-{reading.pooled_by}", "several-labels" if reading.several_labels else "one-label")
 
 
 def word_deletion(key: CheckpointKey, run: Run) -> None:

@@ -24,7 +24,7 @@ from model.analysis.learning import SnapshotResult, UnreadableSnapshot
 from model.analysis.lens import EarlyReading, decoder_lens
 from model.analysis.mask_bugs import BugReport, mask_bug
 from model.analysis.padded_batch import PaddedBatch, padded_batch
-from model.analysis.patching import Contrast, contrast, patch_head
+from model.analysis.patching import patch_head
 from model.analysis.silencing import measured_outcomes, silence_each_head
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import value_zeroing
@@ -72,7 +72,6 @@ __all__ = [
     "analysis_of",
     "batch_of",
     "bug_report_of",
-    "contrast_of",
     "early_readings_of",
     "has_sinks",
     "kept_job",
@@ -84,7 +83,6 @@ __all__ = [
     "sinusoids",
     "snapshot_results_of",
     "snapshots_work",
-    "texts_to_read",
     "why_no_circuits",
     "why_no_effects",
     "why_no_masks",
@@ -248,11 +246,6 @@ def has_sinks(key: CheckpointKey) -> bool:
     return not model.read_only_reason and any(model.sinks(kind, 0) is not None for kind in model.config.kinds)
 
 
-def texts_to_read(key: CheckpointKey, pairs: Sequence[tuple[str, str]]) -> list[Text]:
-    """What the model reads of each line: a text, or a pair of texts."""
-    return loaded(key).tokenizers.sources(pairs)
-
-
 @remembered("Translating after each layer …")
 def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]:
     """The translation after each layer of the encoder.
@@ -282,15 +275,6 @@ def seconds_of_effects(key: CheckpointKey, text: Text) -> float:
     result = result_of(key, Run(text=text))
     tokens = len(result.source) + len(result.written)
     return len(all_heads(loaded(key).model)) * tokens * parameters_of(key) / (WORK_PER_SECOND * threads())
-
-
-def contrast_of(key: CheckpointKey, donor: Text, text: Text) -> Contrast | None:
-    """The outcomes in which the runs over two texts differ; None where both are equal.
-
-    Raises:
-        ConfigError: heads cannot be patched between these texts.
-    """
-    return contrast(loaded(key), result_of(key, Run(text=donor)), result_of(key, Run(text=text)))
 
 
 @remembered()

@@ -47,7 +47,6 @@ __all__ = [
     "can_open",
     "chat_frame",
     "classification_of",
-    "classifier",
     "config_of",
     "doubt_of",
     "left_out_of",
@@ -167,18 +166,6 @@ def translator(key: CheckpointKey) -> Checkpoint:
     return checkpoint
 
 
-def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
-    """The model, if it classifies.
-
-    Raises:
-        CheckpointError: it translates and does not classify.
-    """
-    checkpoint = loaded(key)
-    if not isinstance(checkpoint, ClassifierCheckpoint):
-        raise CheckpointError("{name} translates and does not classify.", name=key.name)
-    return checkpoint
-
-
 def config_of(key: CheckpointKey) -> AnyConfig:
     """The configuration of a checkpoint, loaded if it is not in memory.
 
@@ -242,16 +229,20 @@ def result_of(key: CheckpointKey, run: Run) -> Result:
 
 
 def classification_of(key: CheckpointKey, run: Run) -> Classification:
-    """Raises CheckpointError where the checkpoint translates and does not classify."""
-    classifier(key)
+    """The result of a classifier.
+
+    Raises:
+        CheckpointError: the checkpoint translates and does not classify.
+    """
     found = result_of(key, run)
-    assert isinstance(found, Classification)
+    if not isinstance(found, Classification):
+        raise CheckpointError("{name} translates and does not classify.", name=key.name)
     return found
 
 
 def log_odds_of_label(key: CheckpointKey, run: Run, label: str) -> float:
     """The log-odds of a label of a classifier in nats."""
-    model = classifier(key).model
+    model: Any = loaded(key).model
     return float(log_odds_of(model, torch.tensor(classification_of(key, run).logits))[model.config.labels.index(label)])
 
 

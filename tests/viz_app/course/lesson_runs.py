@@ -7,13 +7,13 @@ from typing import Any
 
 from model.inference.run import UNTOUCHED, Result
 from tests.conftest import BUNDLED
-from viz_app.content.lesson_texts import lesson_text, placeholders
+from viz_app.content.lesson_texts import FORMULA, PLACEHOLDER, lesson_text
 from viz_app.course.lesson import Answer, Lesson, OneOf, Step, Verdict
 from viz_app.course.situation import Situation
 from viz_app.services.listing import list_one
 from viz_app.session.choice_forms import FORMS
 
-__all__ = ["ProbeStep", "answered", "log_margin", "margin", "outcomes", "situation_of", "step_of"]
+__all__ = ["ProbeStep", "answered", "log_margin", "margin", "outcomes", "placeholders", "situation_of", "step_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,11 @@ class ProbeStep(Step):
 
     def check(self, situation: Situation, answer: Answer) -> Verdict:
         return self.compare(situation, answer)
+
+
+def placeholders(text: str) -> frozenset[str]:
+    """The names of the values in the text of an outcome. Braces of a formula name none."""
+    return frozenset(name for part in FORMULA.split(text)[::2] for name, _ in PLACEHOLDER.findall(part))
 
 
 def step_of(lesson: Lesson, name: str) -> Step:

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from tests.conftest import BUNDLED
-from tests.viz_app.course.lesson_runs import situation_of
+from tests.viz_app.course.lesson_runs import placeholders, situation_of
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.lesson_texts import LESSONS as FOLDER
-from viz_app.content.lesson_texts import LessonText, lesson_text, placeholders
+from viz_app.content.lesson_texts import LessonText, lesson_text
 from viz_app.content.shared import PAGES
 from viz_app.course.catalogue import LESSONS, TOUR, step_of_link
 from viz_app.course.lesson import OneOf, Step

@@ -26,12 +26,12 @@ from viz_app.content.tasks import about_task
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.colours import LEVELS, NOT_A_NUMBER, ink, palette
 from viz_app.sections.heads.intervention_choice import (
+    change,
     describe_changes,
     head_name,
     head_states,
     intervention_now,
     paint_weight,
-    silence_all,
     spoken_changes,
     switch_positions,
     toggle,
@@ -310,8 +310,8 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     )
     everything.button(
         t("Silence all heads"),
-        on_click=silence_all,
-        args=(tuple(heads),),
+        on_click=change,
+        kwargs={"ablated": frozenset(heads), "uniform": frozenset()},
         width="stretch",
     )
     clear.button(

@@ -153,7 +153,7 @@ def take_file(key: str) -> None:
 
 def head_roles(key: CheckpointKey) -> None:
     """Ask for sentences; draw one metric of every head, and the table of suggested roles."""
-    texts = analyses.texts_to_read(key, sentence_set(models.config_of(key)))
+    texts = models.loaded(key).tokenizers.sources(sentence_set(models.config_of(key)))
     each = [
         analysis_of(metrics_of_run, key, Run(text=text))
         for text in with_progress(texts, N_("Sentence {done} of {total}."), at_least=15)

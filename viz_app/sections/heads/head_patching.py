@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.availability import nothing_predicted
-from model.analysis.patching import Contrast, PatchingEffects, patch_every_head
+from model.analysis.patching import Contrast, PatchingEffects, contrast, patch_every_head
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.inference.opening import AnyConfig
@@ -165,7 +165,7 @@ def require_runs(key: CheckpointKey, text: Text, donor: Text) -> Runs:
         longer = runs[lengths.index(max(lengths))]
         which = t("The receiver is too long.") if longer is receiver_run else t("The donor is too long.")
         end_page(sentences([limit, which, length_remedy(longer, MAX_TOKENS)]))
-    found = analyses.contrast_of(key, donor, text)
+    found = contrast(models.loaded(key), donor_run, receiver_run)
     if found is None:
         end_page(about_task(task, "same_results"))
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)

@@ -3,7 +3,7 @@
 Streamlit keeps callbacks as long as the session. So they are functions of the session only, not of a page.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,12 +24,12 @@ from viz_app.widgets.head_picker import choose_window, pick_kind_and_head, picke
 from viz_app.widgets.headings import section
 
 __all__ = [
+    "change",
     "describe_changes",
     "head_name",
     "head_states",
     "intervention_now",
     "paint_weight",
-    "silence_all",
     "spoken_changes",
     "switch_positions",
     "toggle",
@@ -47,11 +47,6 @@ def intervention_now() -> Intervention:
 def change(**parts: Any) -> None:
     """Callback: change these parts of the intervention, and keep the others."""
     set_choice("intervention", replace(intervention_now(), **parts))
-
-
-def silence_all(heads: Collection[Head]) -> None:
-    """Callback: silence these heads, and keep painted weights and positions."""
-    change(ablated=frozenset(heads), uniform=frozenset())
 
 
 def toggle(kind: str, layer: int, number: int) -> None:
