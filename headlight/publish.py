@@ -23,7 +23,7 @@ __all__ = ["publish"]
 
 def run(args: argparse.Namespace) -> None:
     from viz_app.export import git_host, scorm, site  # only this command needs the pages and the app's pictures
-    from viz_app.export.hub import hub_hosts
+    from viz_app.export.live_page import hub_hosts
 
     out, hub = Path(args.out), () if args.hub is None else hub_hosts(args.hub)
     require_fitting(out, args)

@@ -1,4 +1,4 @@
-"""The page of Headlight Live: its HTML and policy, its script and style sheet in few characters, and its words.
+"""The page of Headlight Live: its HTML, its policy with the hosts of a hub, its code in few characters, and its words.
 
 A site has checkpoints, and a report has recorded answers. Both are this page.
 """
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from typing import Literal
+from urllib.parse import urlsplit
 
 import minify
 
 from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.files import finite
 from viz_app.components.bundle import (
     COMPONENT_STYLES,
@@ -32,7 +34,6 @@ from viz_app.components.bundle import (
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.content.shared import CHOICES, LIMITS, PAGES, PUBLISHED_PAGES, SWITCHES, TASK_TITLES
 from viz_app.content.translation import N_
-from viz_app.export.hub import origin
 from viz_app.services.attention_view import ONE_TEXT
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "code_of_page",
     "compact",
     "data_block",
+    "hub_hosts",
     "integrity",
     "numbered",
     "one_file",
@@ -114,6 +116,9 @@ NAMES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 }
 WITHOUT_SCRIPT = N_("This page computes in your browser. Allow JavaScript for it.")
 STYLES = (*(sheet for sheet in COMPONENT_STYLES if sheet not in PART_STYLES.values()), "ui/chips.css")
+# The Hub, and the hosts to which it redirects requests for large files. It lists them in /.well-known/meta.json.
+HUB = ("https://huggingface.co", "https://*.hf.co")
+ADDRESS = re.compile(r"https?://(\*\.)?[\w.-]+(:\d{1,5})?(/[\w./-]*)?")  # with nothing that ends a rule of a policy
 POLICY = (
     "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'{hosts}; worker-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'none'; script-src {script}"
@@ -158,6 +163,31 @@ def site_policy(hub: Sequence[str] = ()) -> str:
     """The policy of a page with files beside it, which may ask the hosts of a hub."""
     script = f"'self' '{integrity(start_code()[0])}'"
     return POLICY.format(style="'self' 'unsafe-inline'", script=script, hosts=named_hosts(hub))
+
+
+def hub_hosts(addresses: Sequence[str]) -> tuple[str, ...]:
+    """The addresses that a page asks for models: first the hub, then the hosts that have its files.
+
+    Args:
+        addresses: As they were typed; `HUB` without any.
+
+    Raises:
+        ConfigError: one of them is no address.
+    """
+    for place, address in enumerate(addresses):
+        if not ADDRESS.fullmatch(address) or (place == 0 and "*" in address):
+            raise ConfigError(
+                "--hub {address} is no address such as https://huggingface.co. Write --hub after the checkpoints, "
+                "alone or with addresses.",
+                address=address,
+            )
+    return tuple(address.rstrip("/") for address in addresses) or HUB
+
+
+def origin(address: str) -> str:
+    """The part of an address that a policy names: without a path, which would not hold for redirects."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def named_hosts(hub: Sequence[str]) -> str:

@@ -33,9 +33,8 @@ from viz_app.session.page_end import end_page
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import choose_window, pick_head
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import grade_line, section
 from viz_app.widgets.marked_text import changed_text, sentence, weighted_text
 from viz_app.widgets.run_form import (
     PAIR_CUT,

@@ -1,23 +1,25 @@
 """The store: small records that all processes of a server share, such as classes. Each of them expires.
 
 `HEADLIGHT_STORE` names it: nothing for the memory of this process, a file for the processes of one computer, or
-`redis://…` for those of several computers. It has one operation, `Store.change`.
+`redis://…` for those of several computers. It has one operation, `Store.change`. The memory and the file are SQLite.
 """
 
 import json
 import logging
 import os
+import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from viz_app.content.translation import N_, Message, MessageError
 
-__all__ = ["Kind", "Records", "Store", "StoreError", "shared_store"]
+__all__ = ["MEMORY", "Kind", "Records", "SqliteStore", "Store", "StoreError", "shared_store"]
 
 Result = TypeVar("Result")
 LOG = logging.getLogger("headlight")
@@ -35,6 +37,26 @@ PACKAGE = N_(
     "Classes and codes do not work: HEADLIGHT_STORE is the address of a Redis server, and the package for it is not "
     "installed. Install it with: pip install redis"
 )
+
+MEMORY = ":memory:"
+SQLITE_PATIENCE = 5.0  # seconds to wait for another process, which writes within milliseconds
+# In WAL mode, nobody who reads waits for the disk, and a process that is killed loses nothing that it has written.
+OPENING = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA foreign_keys = ON;
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS record (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, expires REAL NOT NULL, UNIQUE (kind, key)
+);
+CREATE INDEX IF NOT EXISTS by_time ON record (kind, expires);
+CREATE TABLE IF NOT EXISTS field (
+    record INTEGER NOT NULL REFERENCES record ON DELETE CASCADE, name TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (record, name)
+) WITHOUT ROWID;
+COMMIT;
+"""
+FIELDS = "FROM field JOIN record ON record = id WHERE kind = ? AND key = ? AND expires > ?"
 
 
 class StoreError(MessageError):
@@ -147,6 +169,88 @@ class Store(ABC):
         """Do a change, alone in this process."""
 
 
+class SqliteRecords(Records):
+    def __init__(self, connection: sqlite3.Connection, now: float) -> None:
+        super().__init__(now)
+        self._run = connection.execute
+
+    def read(self, kind: Kind, key: str, field: str) -> str | None:
+        row = self._run(f"SELECT value {FIELDS} AND name = ?", (kind.name, key, self.now, field)).fetchone()
+        return row[0] if row else None
+
+    def read_all(self, kind: Kind, key: str) -> dict[str, str]:
+        return dict(self._run(f"SELECT name, value {FIELDS}", (kind.name, key, self.now)))
+
+    def count(self, kind: Kind, key: str) -> int:
+        return int(self._run(f"SELECT count(*) {FIELDS}", (kind.name, key, self.now)).fetchone()[0])
+
+    def write(self) -> None:
+        """Write everything, and remove what has expired or is too much."""
+        self._run("DELETE FROM record WHERE expires <= ?", (self.now,))
+        for (kind, key), fields in self.written.items():
+            if fields is None:
+                self._run("DELETE FROM record WHERE kind = ? AND key = ?", (kind.name, key))
+            else:
+                self._write_fields(kind, key, fields)
+        for kind in {kind for kind, _ in self.written}:
+            surplus = "SELECT id FROM record WHERE kind = ? ORDER BY expires DESC LIMIT -1 OFFSET ?"
+            self._run(f"DELETE FROM record WHERE id IN ({surplus})", (kind.name, kind.most))
+
+    def _write_fields(self, kind: Kind, key: str, fields: dict[str, str | None]) -> None:
+        ((record,),) = self._run(
+            "INSERT INTO record (kind, key, expires) VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET expires = excluded.expires RETURNING id",
+            (kind.name, key, self.now + kind.seconds),
+        ).fetchall()
+        for name, value in fields.items():
+            if value is None:
+                self._run("DELETE FROM field WHERE record = ? AND name = ?", (record, name))
+            else:
+                self._run("INSERT OR REPLACE INTO field VALUES (?, ?, ?)", (record, name, value))
+
+
+class SqliteStore(Store):
+    """See `Store`.
+
+    Args:
+        path: The file, or `MEMORY`.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(path, (sqlite3.Error,))
+        self._clock = clock
+        self._connection: sqlite3.Connection | None = None
+
+    def _connect(self) -> sqlite3.Connection:
+        found = sqlite3.connect(self.place, timeout=SQLITE_PATIENCE, isolation_level=None, check_same_thread=False)
+        deadline = time.monotonic() + SQLITE_PATIENCE
+        while True:
+            try:
+                found.executescript(OPENING)
+                return found
+            except sqlite3.Error as error:
+                # Processes that make the file at the same time do not wait for each other.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    found.close()
+                    raise
+            time.sleep(0.01)
+
+    def _attempt(self, work: Callable[[Records], Result]) -> Result:
+        connection = self._connection = self._connection or self._connect()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            records = SqliteRecords(connection, self._clock())
+            result = work(records)
+            records.write()
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # some errors have already done it
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+
 class NoStore(Store):
     """In place of a store where one is missing.
 
@@ -165,8 +269,6 @@ class NoStore(Store):
 @cache
 def shared_store() -> Store:
     """The store of this server."""
-    from viz_app.server.sqlite_store import MEMORY, SqliteStore
-
     place = os.environ.get("HEADLIGHT_STORE", "")
     if place == NO_STORE:
         return NoStore(WITHOUT)

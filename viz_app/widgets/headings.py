@@ -1,4 +1,4 @@
-"""One heading for the page, one for each part of it, tabs, a popover that explains a picture, and a check of numbers.
+"""Headings of a page and of its parts, tabs, explanations of pictures, grades of analyses, and checks of numbers.
 
 Screen readers jump from heading to heading.
 """
@@ -10,13 +10,14 @@ import streamlit as st
 
 from model.config.section import ConfigError
 from viz_app.content.explanations import EXPLANATIONS
+from viz_app.content.grades import GRADES
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence, plain
 from viz_app.content.translation import t, worded
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_end import PageEnded
 
-__all__ = ["draw_tabs", "explain", "explanation", "heading", "introduce", "section", "verdict"]
+__all__ = ["draw_tabs", "explain", "explanation", "grade_line", "heading", "introduce", "section", "verdict"]
 
 
 def heading(title: str, instruction: str) -> None:
@@ -60,6 +61,30 @@ def explain(*names: str, **values: object) -> None:
     parts = [EXPLANATIONS[name] for name in names]
     text = sentences([t(part.text, **values) for part in parts if part.text])
     explanation(t(parts[0].label), text, "".join(part.formula for part in parts))
+
+
+def grade_line(name: str) -> None:
+    """How many models with a known answer an analysis finds, and when it fails; a popover names those that it misses.
+
+    Args:
+        name: Of the analysis, in `grades.json`. `explanations.toml` has what it finds and when it fails.
+    """
+    grade, texts = GRADES[name], EXPLANATIONS[f"grade-{name}"]
+    with st.container(key=f"grade_{name}", horizontal=True, gap="small", vertical_alignment="center"):
+        counted = t(
+            "On models with a known answer, this finds {found} of {all}.", found=grade.found, all=len(grade.models)
+        )
+        st.caption(sentences([counted, t(texts.text)]), width="stretch")
+        with st.popover(t("Known answers"), icon=":material/verified:", type="tertiary"):
+            about = t(
+                "These small models were made on purpose, so it is known what each head does. The "
+                "analysis finds a model if its grade is at least {least}. "
+                "`docs/truth.md` has the grades of all analyses.",
+                least=f"{grade.least:.2f}",
+            )
+            st.markdown(sentences([t(texts.label), about]))
+            missed = ", ".join(f"`{model}` {value:.2f}" for model, value in grade.missed.items())
+            st.markdown(t("Not found: {models}", models=missed) if missed else t("It finds all of these models."))
 
 
 def introduce(name: str, /, **values: object) -> None:

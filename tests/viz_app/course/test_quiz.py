@@ -12,7 +12,7 @@ from viz_app.course.catalogue import LESSONS
 from viz_app.course.progress import Record
 from viz_app.course.quiz import QUIZ, handed_in, questions, quiz_record, right_answers, shuffled, written_answers
 from viz_app.sections.course.lessons_page import quiz_csv
-from viz_app.server.sqlite_store import MEMORY, SqliteStore
+from viz_app.server.store import MEMORY, SqliteStore
 from viz_app.session.classes import Classes
 
 RIGHT = {one.name: one.right for one in questions(ENGLISH)}

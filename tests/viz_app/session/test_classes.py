@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from viz_app.server.sqlite_store import MEMORY, SqliteStore
+from viz_app.server.store import MEMORY, SqliteStore
 from viz_app.session import classes as module
 from viz_app.session.classes import Classes, FullClassError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_app.server.sqlite_store import MEMORY, SqliteStore
+from viz_app.server.store import MEMORY, SqliteStore
 from viz_app.session import links
 from viz_app.session.codes import CODES, SIGNS, Codes, Place
 

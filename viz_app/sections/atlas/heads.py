@@ -1,4 +1,4 @@
-"""The heads of an atlas: all of them, one or two of them, and their files."""
+"""The heads of an atlas: all of them, one or two of them, also on a sentence, and their files."""
 
 import io
 import zipfile
@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from model.config.section import ConfigError
+from model.inference.run import Result
 from model.interventions import Head
 from viz_app.components.atlas import head_data, table_data
 from viz_app.components.mounting import Data, component
@@ -20,16 +21,25 @@ from viz_app.content.plain import plain
 from viz_app.content.tasks import task_of
 from viz_app.content.translation import t, worded
 from viz_app.sections.heads.intervention_choice import head_name
+from viz_app.sections.sentiment import require_run_or_review
 from viz_app.server.server_state import GATE, remembered
-from viz_app.services import atlases
+from viz_app.services import atlases, models
 from viz_app.services.atlases import AtlasKey
-from viz_app.services.listing import listed_checkpoints
-from viz_app.services.models import config_of, loaded
+from viz_app.services.attention_view import chosen_map, view
+from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.session.choices import clear_choice, set_choice, settle
-from viz_app.widgets.head_picker import open_head
+from viz_app.widgets.atlas_links import MapOf, draw_head_map
+from viz_app.widgets.head_picker import choose_window, open_head
+from viz_app.widgets.headings import section
 from viz_app.widgets.navigation import go_to
 
-__all__ = ["atlas_downloads", "draw_all_heads", "draw_chosen_heads"]
+__all__ = [
+    "atlas_downloads",
+    "draw_all_heads",
+    "draw_chosen_heads",
+    "draw_heads_side_by_side",
+    "heads_on_a_sentence",
+]
 
 CHOICES = (
     "atlas_rule",
@@ -74,7 +84,7 @@ def draw_chosen_heads(atlas: AtlasKey, heads: Sequence[Head]) -> None:
         "others": list(others),
         "open": True,
     }
-    show = partial(open_sentence, task_of(config_of(atlas.checkpoint)))
+    show = partial(open_sentence, task_of(models.config_of(atlas.checkpoint)))
     component("atlas_head", "ui/atlas_head", key="atlas_chosen", change=take, text=show, data=data)
     with st.container(horizontal=True, gap="small"):
         for head in heads:
@@ -100,7 +110,9 @@ def head_of(key: AtlasKey, head: Head, beside: AtlasKey | None) -> Data:
         beside: The atlas of another checkpoint, whose similar heads are named.
     """
     others = {} if beside is None else {beside.checkpoint.name: atlases.opened_alone(beside)}
-    return head_data(atlases.opened(key), head, text_of=loaded(key.checkpoint).tokenizers.source.decode, others=others)
+    return head_data(
+        atlases.opened(key), head, text_of=models.loaded(key.checkpoint).tokenizers.source.decode, others=others
+    )
 
 
 def open_circuits(head: Head) -> None:
@@ -189,3 +201,33 @@ def made(table: Callable[[], pd.DataFrame], write: Callable[[pd.DataFrame], byte
     """The content of a file; it is made in a thread of its own."""
     with GATE.inside():
         return write(table())
+
+
+def heads_on_a_sentence(key: CheckpointKey, heads: Sequence[Head]) -> None:
+    """Ask for a sentence, and draw the maps of some heads beside each other."""
+    section(t("Both heads on one sentence"), t("Type a sentence. Each map is what the model computes for it."))
+    run = require_run_or_review(key)
+    draw_heads_side_by_side(key, models.result_of(key, run), heads, picture="atlas_map")
+
+
+def draw_heads_side_by_side(key: CheckpointKey, result: Result, heads: Sequence[Head], *, picture: str) -> None:
+    """Draw the maps of one or more heads, with the same section of large maps; `picture` begins their keys."""
+    views = [view(result, head.kind, merge=False, hide_special=False) for head in heads]
+    large = [
+        chosen_map(maps, None, head.layer, head.head, weighted=False) for maps, head in zip(views, heads, strict=True)
+    ]
+    widest = max(range(len(heads)), key=lambda i: large[i].weights.size)
+    window = choose_window(large[widest].weights, views[widest].axes)
+    for number, (column, head) in enumerate(zip(st.columns(max(2, len(heads))), heads, strict=False)):
+        with column:
+            name = head_name(head)
+            section(name)
+            draw_head_map(
+                large[number].weights,
+                views[number].axes,
+                large[number].allowed,
+                window=window,
+                of=MapOf(checkpoint=key, head=head, result=result),
+                key=f"{picture}_{number}",
+                alt=t("Attention weights of {name}", name=name),
+            )

@@ -18,7 +18,7 @@ from viz_app.content.numbers import decimal, percent, sentences
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.circuit import Node as DrawnNode
 from viz_app.figures.circuit import circuit_drawing
-from viz_app.sections.atlas.sentence import draw_heads_side_by_side
+from viz_app.sections.atlas.heads import draw_heads_side_by_side
 from viz_app.sections.circuits.texts import TextPairs
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import GATE
@@ -26,8 +26,7 @@ from viz_app.services import models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
-from viz_app.widgets.grade import grade_line
-from viz_app.widgets.headings import section
+from viz_app.widgets.headings import grade_line, section
 
 __all__ = ["SIDES", "draw_graph", "name_of"]
 

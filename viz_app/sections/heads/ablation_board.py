@@ -46,7 +46,7 @@ from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.choosing import choose
 from viz_app.widgets.forced_words import forced_words_note
-from viz_app.widgets.grade import grade_line
+from viz_app.widgets.headings import grade_line
 from viz_app.widgets.long_work import duration_text, requested, wait_for
 from viz_app.widgets.marked_text import compared
 

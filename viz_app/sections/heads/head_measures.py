@@ -35,8 +35,7 @@ from viz_app.session.page_end import end_page
 from viz_app.widgets.atlas_links import open_in_atlas
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.grade import grade_line
-from viz_app.widgets.headings import explain, section
+from viz_app.widgets.headings import explain, grade_line, section
 from viz_app.widgets.long_work import measured
 from viz_app.widgets.run_form import separator_in
 from viz_app.widgets.text_notes import note_cleaning

@@ -29,9 +29,8 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw, draw_map
-from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
-from viz_app.widgets.headings import explain, section
+from viz_app.widgets.headings import explain, grade_line, section
 from viz_app.widgets.long_work import measured
 from viz_app.widgets.marked_text import compared
 from viz_app.widgets.run_form import note_shared_second_text, require_text

@@ -18,8 +18,7 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.grade import grade_line
-from viz_app.widgets.headings import explain, section, verdict
+from viz_app.widgets.headings import explain, grade_line, section, verdict
 
 __all__ = ["early_predictions"]
 

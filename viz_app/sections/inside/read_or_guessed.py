@@ -20,9 +20,8 @@ from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw, draw_map
-from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import MapWindow, choose_window
-from viz_app.widgets.headings import explain, section
+from viz_app.widgets.headings import explain, grade_line, section
 
 __all__ = ["read_or_guessed"]
 

@@ -20,8 +20,7 @@ from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.grade import grade_line
-from viz_app.widgets.headings import explain, verdict
+from viz_app.widgets.headings import explain, grade_line, verdict
 
 __all__ = ["why_this_word"]
 

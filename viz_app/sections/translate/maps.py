@@ -38,7 +38,6 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.atlas_links import MapOf, draw_head_map
 from viz_app.widgets.charts import draw_heads
 from viz_app.widgets.choosing import choose
-from viz_app.widgets.grade import grade_line
 from viz_app.widgets.head_picker import (
     Aggregate,
     MapWindow,
@@ -49,7 +48,7 @@ from viz_app.widgets.head_picker import (
     picker_columns,
     walk_heads,
 )
-from viz_app.widgets.headings import explanation, section
+from viz_app.widgets.headings import explanation, grade_line, section
 from viz_app.widgets.presenter_mode import SCALE, presenting, step_buttons
 from viz_app.widgets.switches import ViewSettings, draw_switches, view_settings
 
