@@ -6,6 +6,7 @@ component is a short text, which waits for this library and takes its own functi
 """
 
 import base64
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, cast
@@ -17,12 +18,11 @@ from numpy.typing import NDArray
 from model.files import finite
 from viz_app.components.bundle import library, library_name, words_of
 from viz_app.content.shared import MAX_TILE
-from viz_app.figures.overview import pooled
 from viz_app.figures.style import Axes, weight_scale
 
 __all__ = [
     *("LIBRARY", "MASKED", "Data", "OpenHead", "component", "labels_of", "levels", "library_component", "masked_out"),
-    *("opening", "packed", "tiles"),
+    *("opening", "packed", "pooled", "tiles"),
 ]
 
 LIBRARY = "page_keys"
@@ -104,6 +104,18 @@ def levels(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bo
     special = np.where(masked, MASKED_LEVEL, BROKEN_LEVEL)
     found = np.where(known, (shares * (BROKEN_LEVEL - 1)).round(), special).astype(np.uint8)
     return base64.b64encode(np.ascontiguousarray(found).tobytes()).decode("ascii")
+
+
+def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
+    """Shrink maps (L, H, T, S) to at most `limit` cells on a side. A new cell is the maximum of the cells it covers."""
+    layers, heads, rows, columns = maps.shape
+    row_step, column_step = math.ceil(rows / limit), math.ceil(columns / limit)
+    if row_step == column_step == 1:
+        return np.asarray(maps, dtype=np.float32)
+    padding = [(0, 0), (0, 0), (0, -rows % row_step), (0, -columns % column_step)]
+    padded = np.pad(maps, padding, constant_values=0.0)
+    blocks = padded.reshape(layers, heads, -1, row_step, padded.shape[3] // column_step, column_step)
+    return np.asarray(blocks.max(axis=(3, 5)), dtype=np.float32)
 
 
 def tiles(

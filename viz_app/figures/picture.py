@@ -1,4 +1,4 @@
-"""A figure with its table and a summary sentence for a reader who cannot see it.
+"""A figure with its table and a summary sentence for a reader who cannot see it; both also for the maps of all heads.
 
 Every figure function returns one.
 """
@@ -17,7 +17,7 @@ from viz_app.content.numbers import sentences
 from viz_app.content.translation import t
 from viz_app.figures.colours import NOT_A_NUMBER
 from viz_app.figures.labels import visible_label
-from viz_app.figures.style import LEGEND, Axes, flat_cells, hover
+from viz_app.figures.style import LEGEND, Axes, FloatArray, flat_cells, hover, marked
 
 __all__ = [
     "Picture",
@@ -26,7 +26,8 @@ __all__ = [
     "map_summary",
     "map_table",
     "numbered_axes",
-    "worded_cells",
+    "overview_summary",
+    "overview_table",
 ]
 
 MAX_SERIES = 3  # lines; the summary of more lines gives only their range
@@ -122,6 +123,38 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
     if signed:
         parts.insert(1, t("Smallest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmin(finite))))
     return sentences(parts)
+
+
+def overview_table(maps: FloatArray) -> pd.DataFrame:
+    """List how sharp each head is: the largest weight of a row, averaged over the rows of (L, H, T, S)."""
+    layers, heads = (range(1, count + 1) for count in maps.shape[:2])
+    columns = [t("head {head}", head=i) for i in heads]
+    return pd.DataFrame(worded_cells(sharpness(maps)), index=pd.Index(layers, name=t("layer")), columns=columns)
+
+
+def overview_summary(maps: FloatArray) -> str:
+    """Name the sharpest and the least sharp head of (L, H, T, S)."""
+    values = sharpness(maps)
+
+    def place(index: np.intp) -> str:
+        layer, head = divmod(int(index), values.shape[1])
+        name = t("layer {layer} · head {head}", layer=layer + 1, head=head + 1)
+        return f"{name} ({values[layer, head]:.3g})"
+
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if np.isnan(finite).all():
+        return t("There are no numbers here.")
+    highest, lowest = place(np.nanargmax(finite)), place(np.nanargmin(finite))
+    return t(
+        "Mean of the largest weight of each row: highest in {highest}, lowest in {lowest}.",
+        highest=highest,
+        lowest=lowest,
+    )
+
+
+def sharpness(maps: FloatArray) -> FloatArray:
+    """The largest weight of a row, averaged over the rows of (L, H, T, S): (L, H); infinite where it is no number."""
+    return marked(maps.max(axis=-1).mean(axis=-1))
 
 
 def line_picture(

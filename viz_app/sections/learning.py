@@ -17,7 +17,6 @@ from viz_app.components.page_parts import add_fact
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tp, worded
-from viz_app.figures.overview import SMALL_TILE
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.figures.style import bound_of
 from viz_app.services import analyses
@@ -32,6 +31,8 @@ from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
 
 __all__ = ["draw_snapshot_player", "require_history", "show_snapshot_table"]
+
+SMALL_TILE = 24  # cells on a side of a small map; the page has those of many snapshots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,7 @@ from viz_app.components.page_parts import set_picture_title
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence
 from viz_app.content.translation import t
-from viz_app.figures.overview import overview_summary, overview_table
-from viz_app.figures.picture import Picture, map_summary, map_table
+from viz_app.figures.picture import Picture, map_summary, map_table, overview_summary, overview_table
 from viz_app.figures.style import Axes, bound_of, enlarged, marked
 from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting

@@ -48,6 +48,7 @@ __all__ = [
     "clear_forced_tokens",
     "force",
     "force_path",
+    "forced_into",
     "lengths",
     "note_greedy_search",
     "note_shared_second_text",
@@ -392,20 +393,24 @@ def note_greedy_search(*, forces: bool = False) -> None:
 
 
 def chosen_forced_tokens(key: CheckpointKey) -> Forced:
-    """The tokens to force into a greedy translation: all of a typed translation, else the words that were clicked.
+    """The tokens to force into a greedy translation, see `forced_into`."""
+    if not typed_translation(models.config_of(key)):
+        settle("forced", ())
+    forced = forced_into(key, forced_now())
+    if forced:
+        add_fact(t("Forced"), t("The visitor forced some of the words."))
+    return forced
+
+
+def forced_into(key: CheckpointKey, clicked: Forced) -> Forced:
+    """All tokens of a typed translation, else the words that were clicked.
 
     Ids and positions from a link that the model does not have are left out.
     """
     if typed := typed_translation(models.config_of(key)):
-        forced = models.tokens_to_force(key, typed)
-    else:
-        settle("forced", ())
-        sizes = require_writing(models.translator(key)).config
-        most, words = sizes.max_length, sizes.target_vocab_size
-        forced = tuple((at, token) for at, token in forced_now() if at < most and token < words)
-    if forced:
-        add_fact(t("Forced"), t("The visitor forced some of the words."))
-    return forced
+        return models.tokens_to_force(key, typed)
+    sizes = require_writing(models.translator(key)).config
+    return tuple((at, token) for at, token in clicked if token < sizes.target_vocab_size and at < sizes.max_length)
 
 
 def forced_now() -> Forced:

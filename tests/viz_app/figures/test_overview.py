@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.viz_app.figures.random_maps import random_maps
+from viz_app.components.mounting import pooled
 from viz_app.content.shared import MAX_TILE
-from viz_app.figures.overview import pooled
 
 
 def test_pooling_keeps_small_maps_and_the_maxima_of_large_ones() -> None:

@@ -5,8 +5,7 @@ import numpy as np
 from viz_app.figures.grids import head_grids, word_grid
 from viz_app.figures.heat_maps import head_map, mask_map
 from viz_app.figures.lines import curves, stacked_shares
-from viz_app.figures.overview import overview_summary, overview_table
-from viz_app.figures.picture import map_summary
+from viz_app.figures.picture import map_summary, overview_summary, overview_table
 from viz_app.figures.style import Axes, marked
 from viz_app.figures.vectors import concatenation
 

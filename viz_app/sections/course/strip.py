@@ -9,7 +9,6 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.inference.run import Forced
-from model.inference.translate import require_writing
 from model.interventions import Intervention
 from viz_app.components.page_parts import give
 from viz_app.content.lesson_texts import LessonText, StepText, filled, lesson_text
@@ -34,7 +33,7 @@ from viz_app.session.page_end import boundary
 from viz_app.widgets.checkpoint_choice import chosen_key
 from viz_app.widgets.navigation import page_link, page_title
 from viz_app.widgets.presenter_mode import presenting
-from viz_app.widgets.run_form import typed_translation
+from viz_app.widgets.run_form import forced_into
 
 __all__ = ["lesson_strip"]
 
@@ -70,14 +69,9 @@ def live_situation(step: Step, listed: Sequence[Listed]) -> Situation | None:
 
 
 def forced_now(key: CheckpointKey) -> Forced:
-    config = models.config_of(key)
-    if typed := typed_translation(config):
-        return models.tokens_to_force(key, typed)
-    forced = choices().chosen.get("forced", ())
-    if config.task != "translation" or not isinstance(forced, tuple):
-        return ()
-    sizes = require_writing(models.translator(key)).config
-    return tuple((at, token) for at, token in forced if token < sizes.target_vocab_size and at < sizes.max_length)
+    clicked = choices().chosen.get("forced", ())
+    translates = models.config_of(key).task == "translation"
+    return forced_into(key, clicked) if translates and isinstance(clicked, tuple) else ()
 
 
 def intervention_now(key: CheckpointKey) -> Intervention:

@@ -12,7 +12,7 @@ from model.text.pair import texts_of
 from viz_app.content.numbers import percent, sentences
 from viz_app.content.translation import t, tp
 from viz_app.figures.grids import word_grid
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, FloatArray
 from viz_app.services import analyses, models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
@@ -45,9 +45,19 @@ def early_classes(key: CheckpointKey, run: Run, labels: Sequence[str]) -> None:
             "decided."
         ),
     )
-    if agrees(lens):
-        draw_label_grid(lens, labels)
-        grade_line("lens")
+    if not agrees(lens):
+        return
+    words = [[percent(float(share)) for share in row] for row in lens.own]
+    notes = [
+        [
+            t("“{token}” has probability {number}", token=label, number=f"{share:.4f}")
+            for label, share in zip(labels, row, strict=True)
+        ]
+        for row in lens.own.tolist()
+    ]
+    alt = t("Grid of the probability of each label after each of {n} layers", n=len(lens.own) - 1)
+    draw_grid(words, lens.own, labels, t("label"), notes=notes, key="class_lens", alt=alt)
+    grade_line("lens")
 
 
 def agrees(lens: Lens) -> bool:
@@ -147,42 +157,26 @@ def draw_word_grid(translation: Result, lens: Lens) -> None:
         ]
         for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.own, strict=True)
     ]
-    columns, title = [read[position].label for position in lens.positions], t("token read last")
-    axes = grid_axes(lens, columns, title if translation.written else t("masked token"))
-    draw(
-        word_grid(lens.tokens, lens.probabilities, axes, notes=notes, height=grid_height(lens)),
-        key="lens",
-        wide=True,
-        alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=len(lens.own) - 1),
-    )
+    columns = [read[position].label for position in lens.positions]
+    title = t("token read last") if translation.written else t("masked token")
+    alt = t("Grid of the most likely words after each of {n} layers, shaded by probability", n=len(lens.own) - 1)
+    draw_grid(lens.tokens, lens.probabilities, columns, title, notes=notes, key="lens", alt=alt)
 
 
-def grid_axes(lens: Lens, columns: Sequence[str], title: str) -> Axes:
-    """The labels of a grid with a row for each layer, and one before them."""
-    layers = [t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(len(lens.own) - 1))]
-    return Axes(queries=layers, keys=columns, query_title=t("stopped after"), key_title=title)
-
-
-def grid_height(lens: Lens) -> int:
-    return 90 + 44 * len(lens.own)
-
-
-def draw_label_grid(lens: Lens, labels: Sequence[str]) -> None:
-    """Draw the probability of each label after each layer."""
-    words = [[percent(float(share)) for share in row] for row in lens.own]
-    notes = [
-        [
-            t("“{token}” has probability {number}", token=label, number=f"{share:.4f}")
-            for label, share in zip(labels, row, strict=True)
-        ]
-        for row in lens.own.tolist()
-    ]
-    draw(
-        word_grid(words, lens.own, grid_axes(lens, labels, t("label")), notes=notes, height=grid_height(lens)),
-        key="class_lens",
-        wide=True,
-        alt=t("Grid of the probability of each label after each of {n} layers", n=len(lens.own) - 1),
-    )
+def draw_grid(
+    words: Sequence[Sequence[str]],
+    shares: FloatArray,
+    columns: Sequence[str],
+    title: str,
+    *,
+    notes: Sequence[Sequence[str]],
+    key: str,
+    alt: str,
+) -> None:
+    """Draw a grid with a row for each layer, and one before them; for the other arguments see `word_grid`."""
+    layers = [t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(len(shares) - 1))]
+    axes = Axes(queries=layers, keys=columns, query_title=t("stopped after"), key_title=title)
+    draw(word_grid(words, shares, axes, notes=notes, height=90 + 44 * len(shares)), key=key, wide=True, alt=alt)
 
 
 def show_early_translations(key: CheckpointKey, text: str) -> None:

@@ -24,6 +24,7 @@ from viz_app.widgets.headings import explain, introduce, section
 
 __all__ = ["Encoding", "position_matrix", "position_waves", "require_encoding"]
 
+FORMULAS = ("sinusoidal", "rotary")  # kinds
 BASES = (10, 100, 1_000, 10_000, 100_000)
 USUAL_BASE = 10_000
 WIDTHS = range(16, 513, 16)
@@ -50,11 +51,7 @@ class Encoding:
 
     @property
     def has_formula(self) -> bool:
-        return has_formula(self.kind)
-
-
-def has_formula(kind: str) -> bool:
-    return kind in ("sinusoidal", "rotary")
+        return self.kind in FORMULAS
 
 
 def require_encoding(key: CheckpointKey) -> Encoding:
@@ -91,7 +88,7 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
         length = positions.slider(t("Positions"), lengths[0], lengths[-1], key="length")
     d_model = own.shape[1]
     name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
-    if not has_formula(kind):
+    if kind not in FORMULAS:
         dimensions.metric(name, d_model)
         wavelengths.caption(t(EXPLANATIONS[f"no-formula-{kind}"].text))
         return Encoding(kind=kind, own=own, table=own[:length], base=USUAL_BASE)
