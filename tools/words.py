@@ -19,7 +19,7 @@ from babel.messages.pofile import read_po, write_po
 
 from viz_app.components.bundle import marked_in
 from viz_app.content.catalogues import ENGLISH, FOLDER, LANGUAGES
-from viz_app.content.shared import SHARED, shared_texts
+from viz_app.content.shared import PAGES, PUBLISHED_PAGES, SHARED, SWITCHES, TASK_TITLES
 
 __all__ = ["SOURCES", "Marked", "domain", "marked", "update", "write"]
 
@@ -71,6 +71,13 @@ class Marked:
     def key(self) -> str | tuple[str, str]:
         """The text as Babel names it."""
         return self.text if self.many is None else (self.text, self.many)
+
+
+def shared_texts() -> list[str]:
+    """The texts of `SHARED`, without repetitions."""
+    named = [*PAGES.values(), *TASK_TITLES.values(), *PUBLISHED_PAGES.values(), *SWITCHES.values()]
+    parts = ("section", "title", "instruction", "label", "help")
+    return list(dict.fromkeys(one[part] for one in named for part in parts if part in one))
 
 
 def domain(path: Path) -> str:

@@ -1,10 +1,17 @@
-"""Show input from outside as text, never as markup: a token, a link, a label, or another person's model card."""
+"""Show input from outside as text, never as markup: a token, a link, a label, or another person's model card.
+
+Arabic and Hebrew texts keep their direction, from right to left.
+"""
 
 import re
+import unicodedata
+from collections.abc import Iterable
 
 from viz_app.content.translation import t
 
-__all__ = ["as_sentence", "card", "plain", "visible"]
+__all__ = ["as_sentence", "card", "dir_attribute", "is_right_to_left", "isolated", "plain", "visible"]
+
+RIGHT_TO_LEFT = ("R", "AL")  # Unicode's directions of Hebrew and of Arabic
 
 
 def visible(text: str) -> str:
@@ -20,6 +27,22 @@ def plain(text: str) -> str:
 def as_sentence(text: str) -> str:
     """Return the text with a full stop, unless it already ends with a sentence mark."""
     return text if text.endswith((*".!?…。！？",)) else t("{sentence}.", sentence=text)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether most letters of a text are of a script from right to left."""
+    directions = [one for one in map(unicodedata.bidirectional, text) if one in ("L", *RIGHT_TO_LEFT)]
+    return 2 * sum(one in RIGHT_TO_LEFT for one in directions) > len(directions)
+
+
+def isolated(text: str) -> str:
+    """A text in its own direction, whatever is around it. Only Arabic, Hebrew and similar texts need it."""
+    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(one) in RIGHT_TO_LEFT for one in text) else text
+
+
+def dir_attribute(words: Iterable[str]) -> str:
+    """The HTML attribute for the direction of words that are elements of their own. `dir="auto"` does not see them."""
+    return ' dir="rtl"' if is_right_to_left(" ".join(words)) else ""
 
 
 def card(markdown: str) -> str:

@@ -23,7 +23,6 @@ __all__ = [
     "SWITCHES",
     "TASK_TITLES",
     "WINDOW",
-    "shared_texts",
 ]
 
 SHARED = HOME / "live" / "shared.json"
@@ -46,10 +45,3 @@ MAX_SENTENCES = LIMITS["sentences"]  # of a padded batch
 MAX_STEPS = LIMITS["steps"]  # of a translation; with more, the pictures of a step are wider than any screen
 MAX_TILE = LIMITS["tile"]  # cells on a side of a small map; more cells would be smaller than a pixel
 WINDOW = LIMITS["section"]  # tokens on a side of a large map, whose labels can be read
-
-
-def shared_texts() -> list[str]:
-    """The texts to translate, without repetitions."""
-    named = [*PAGES.values(), *TASK_TITLES.values(), *PUBLISHED_PAGES.values(), *SWITCHES.values()]
-    parts = ("section", "title", "instruction", "label", "help")
-    return list(dict.fromkeys(one[part] for one in named for part in parts if part in one))

@@ -19,9 +19,8 @@ from model.interventions import Intervention
 from model.messages import MessageError
 from model.network.protocols import Sizes
 from viz_app.components.mounting import Data, packed
-from viz_app.content.direction import isolated
 from viz_app.content.numbers import day
-from viz_app.content.plain import visible
+from viz_app.content.plain import isolated, visible
 from viz_app.content.translation import N_, language, t
 from viz_app.export.live_page import Contents, code_of_page, compact, one_file
 from viz_app.session.choice_forms import write_forced

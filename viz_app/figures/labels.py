@@ -7,8 +7,7 @@ from functools import lru_cache
 from html import unescape
 from itertools import accumulate
 
-from viz_app.content.direction import isolated
-from viz_app.content.plain import visible
+from viz_app.content.plain import isolated, visible
 
 __all__ = ["LETTERS", "LINE", "broken", "escaped_label", "text_width", "unique_labels", "visible_label"]
 

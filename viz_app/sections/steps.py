@@ -13,9 +13,8 @@ from model.inference.run import Result, Run, Token
 from model.interventions import Head
 from viz_app.components.mounting import Data, component, masked_out, packed
 from viz_app.components.page_parts import announce
-from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, sentences
-from viz_app.content.plain import visible
+from viz_app.content.plain import isolated, visible
 from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import models

@@ -12,8 +12,8 @@ from model.config.kinds import KINDS
 from model.inference.run import Result, Token, labelled
 from model.text.shown_bytes import whole_characters
 from model.text.tokenizers import CONTINUES
-from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
+from viz_app.content.plain import isolated
 from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes, bound_of
 

@@ -19,11 +19,12 @@ import streamlit as st
 
 from viz_app.server.presence import visitor
 from viz_app.server.store import Kind, Records, Store, StoreError, shared_store
-from viz_app.session.codes import LENGTH, SIGNS
 
-__all__ = ["CLASSES", "HIDDEN", "ClassReport", "Classes", "FullClassError", "own_class"]
+__all__ = ["CLASSES", "HIDDEN", "LENGTH", "SIGNS", "ClassReport", "Classes", "FullClassError", "own_class"]
 
 Result = TypeVar("Result")
+SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"  # of a code: none that sounds or looks like another: i, l, o, 0, 1
+LENGTH = 5  # of a code
 HIDDEN = ""  # the answer of a member whose own words nobody else may read
 LONGEST = 60  # characters of an answer
 AWAY = 180.0  # seconds without a sign of a member; an open page looks every few seconds, a hidden one every minute

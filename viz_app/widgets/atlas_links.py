@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from model.inference.run import Result
 from model.interventions import Head
-from viz_app.content.direction import isolated
-from viz_app.content.plain import plain
+from viz_app.content.plain import isolated, plain
 from viz_app.content.translation import t
 from viz_app.figures.style import Axes
 from viz_app.services.atlases import like_cell, shown_atlas
@@ -71,8 +70,11 @@ def draw_head_map(
         how: Other arguments of `draw_map`.
     """
     linked = None if of is None or shown_atlas(of.checkpoint) is None else of
-    choose = on_cell or (cell_of_head(linked, key) if linked else None)
     rows, columns = window.starts_in(*weights.shape)
+    choose = on_cell
+    if linked and not on_cell:
+        remember = cell_chooser(linked.checkpoint, linked.head.kind, linked.result, key)
+        choose, rows, columns = partial(remember, linked.head), rows - linked.padding, columns - linked.padding
     draw_map(
         window.of(weights),
         window.of_axes(axes),
@@ -87,13 +89,6 @@ def draw_head_map(
         atlas_links(linked.checkpoint, linked.head, key)
         if on_cell is None:
             links_of_cell(linked.checkpoint, linked.head.kind, linked.result, key, head=linked.head)
-
-
-def cell_of_head(of: MapOf, picture: str) -> Callable[[int, int], None]:
-    """What choosing a cell of the map of one head does. The session keeps it, so it does not close over the result."""
-    remember, head = cell_chooser(of.checkpoint, of.head.kind, of.result, picture), of.head
-    padding = of.padding
-    return lambda query, key: remember(head, query - padding, key - padding)
 
 
 def cell_chooser(checkpoint: CheckpointKey, kind: str, result: Result, picture: str) -> ChooseCell:

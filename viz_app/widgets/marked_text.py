@@ -8,9 +8,8 @@ from math import isfinite
 
 from model.inference.run import Token
 from viz_app.components.bundle import asset
-from viz_app.content.direction import dir_attribute
 from viz_app.content.numbers import decimal, percent
-from viz_app.content.plain import visible
+from viz_app.content.plain import dir_attribute, visible
 from viz_app.content.shared import MAX_CHIPS
 from viz_app.content.translation import N_, t
 from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent

@@ -3,7 +3,7 @@
 import pytest
 
 from model.inference.run import Token
-from viz_app.content.direction import dir_attribute, is_right_to_left, isolated
+from viz_app.content.plain import dir_attribute, is_right_to_left, isolated
 from viz_app.widgets.marked_text import chips, weighted_text
 
 

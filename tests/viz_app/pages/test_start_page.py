@@ -9,7 +9,7 @@ from model.inference.translate import translate
 from tests.viz_app.conftest import NAME, html
 from viz_app.content.glossary import GLOSSARY
 from viz_app.content.shared import PAGES
-from viz_app.session.codes import CODES, Place
+from viz_app.session.links import CODES, Place
 
 OpenApp = Callable[..., AppTest]
 

@@ -4,7 +4,8 @@ import pytest
 
 from viz_app.server.store import MEMORY, SqliteStore
 from viz_app.session import links
-from viz_app.session.codes import CODES, SIGNS, Codes, Place
+from viz_app.session.classes import SIGNS
+from viz_app.session.links import CODES, Codes, Place
 
 
 def codes_of(most: int) -> Codes:
@@ -34,7 +35,7 @@ def test_the_oldest_codes_are_forgotten_first() -> None:
 
 
 def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_app.session.codes.LENGTH", 1)  # so that many places meet
+    monkeypatch.setattr("viz_app.session.links.LENGTH", 1)  # so that many places meet
     codes = codes_of(100)
     places = [Place("masks", (("layer", str(i)),)) for i in range(20)]
     made = [codes.code_of(place) for place in places]

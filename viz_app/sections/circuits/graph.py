@@ -13,8 +13,8 @@ from model.circuits.finding import Circuit, FoundEdge, Part, effects_by_position
 from model.circuits.graph import Node
 from model.inference.run import Run
 from viz_app.components.mounting import component
-from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.plain import isolated
 from viz_app.content.translation import N_, t, tp
 from viz_app.figures.circuit import Node as DrawnNode
 from viz_app.figures.circuit import circuit_drawing
