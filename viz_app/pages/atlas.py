@@ -6,8 +6,14 @@ from model.config.section import ConfigError
 from viz_app.content.plain import plain
 from viz_app.content.tasks import TASKS
 from viz_app.content.translation import worded
-from viz_app.sections.atlas.heads import atlas_downloads, draw_all_heads, draw_chosen_heads, heads_on_a_sentence
-from viz_app.sections.atlas.measuring import measure_another, require_atlas
+from viz_app.sections.atlas import (
+    atlas_downloads,
+    draw_all_heads,
+    draw_chosen_heads,
+    heads_on_a_sentence,
+    measure_another,
+    require_atlas,
+)
 from viz_app.widgets import checkpoint_choice
 
 key, _ = checkpoint_choice.require_model(*TASKS)

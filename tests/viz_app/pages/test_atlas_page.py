@@ -22,7 +22,7 @@ from model.interventions import Head
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, components, in_url, maps
 from tests.viz_app.server.test_gate import until
-from viz_app.sections.atlas.heads import FILES, zipped
+from viz_app.sections.atlas import FILES, zipped
 from viz_app.sections.heads.head_measures import role_in_the_corpus
 from viz_app.server.atlas_jobs import OWN, latest_atlas, own_atlas
 from viz_app.server.jobs import StoppedError

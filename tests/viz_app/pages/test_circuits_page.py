@@ -14,7 +14,7 @@ from model.circuits.finding import Circuit, effects_by_position, find_circuit
 from model.inference.opening import open_checkpoint
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, component_data, components, html, in_url, maps
-from viz_app.sections.circuits.graph import made
+from viz_app.sections.circuits import made
 from viz_app.services.analyses import Analysis
 from viz_app.services.listing import list_one
 from viz_app.widgets.head_picker import WINDOW

@@ -1,4 +1,4 @@
-"""The graph of a circuit, its chosen edge, and the table of its edges."""
+"""Parts of the page Circuits: its pairs of texts, the search for a circuit, the graph, its edges and its faithfulness."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,30 +9,235 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.circuits.finding import Circuit, FoundEdge, Part, effects_by_position
-from model.circuits.graph import Node
+from model.circuits.finding import (
+    CONFIRMED,
+    MOST_PAIRS,
+    SIZES,
+    Circuit,
+    FoundEdge,
+    Part,
+    effects_by_position,
+    find_circuit,
+)
+from model.circuits.graph import Node, graph_of
+from model.config.section import ConfigError
 from model.inference.run import Run
+from model.text.pair import Text
 from viz_app.components.mounting import component
-from viz_app.content.numbers import decimal, percent, sentences
-from viz_app.content.plain import isolated
-from viz_app.content.translation import N_, t, tp
+from viz_app.content.numbers import decimal, percent, percent_column, sentences
+from viz_app.content.plain import isolated, plain
+from viz_app.content.translation import N_, t, tp, worded
 from viz_app.figures.circuit import Node as DrawnNode
 from viz_app.figures.circuit import circuit_drawing
-from viz_app.sections.atlas.heads import draw_heads_side_by_side
-from viz_app.sections.circuits.texts import TextPairs
+from viz_app.figures.lines import curves
+from viz_app.sections.atlas import draw_heads_side_by_side
+from viz_app.sections.heads.head_measures import MAX_LINE, text_of_file
+from viz_app.sections.heads.head_patching import ask_for_pair, require_runs, why_no_patching
 from viz_app.sections.heads.intervention_choice import head_name
-from viz_app.server.server_state import GATE
-from viz_app.services import models
+from viz_app.server.server_state import GATE, JOBS
+from viz_app.services import analyses, models
 from viz_app.services.analyses import Analysis, analysis_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import set_choice, settle
-from viz_app.widgets.headings import grade_line, section
+from viz_app.session.choices import choices, set_choice, settle
+from viz_app.session.page_end import end_page
+from viz_app.widgets.charts import draw
+from viz_app.widgets.choosing import choose
+from viz_app.widgets.headings import explain, grade_line, section
+from viz_app.widgets.long_work import duration_text, measured
 
-__all__ = ["SIDES", "draw_graph", "name_of"]
+__all__ = ["find_and_draw", "made", "require_pairs"]
 
+TextPairs = tuple[tuple[Text, Text], ...]
+ABLATIONS = {
+    "donor": (N_("Edges outside carry what they carry for the donor"), N_("Faithfulness, donor ablation")),
+    "mean": (N_("Edges outside carry their mean over all texts"), N_("Faithfulness, mean ablation")),
+}
+RUNS = CONFIRMED + sum(SIZES) + len(SIZES) + 60  # of each pair
+NUMBERS_PER_SECOND = 5e8  # runs × edges × tokens × dimensions, on one core
+SHORT = 20.0  # seconds: longer work waits for a click
 DEFAULT_EDGES = 20
 SIDES = {"query": N_("query"), "key": N_("key"), "value": N_("value"), "": ""}
 BLOCKS = ("encoder", "decoder", "cross", "feed_forward")  # in the order of a layer; the first two never meet
+
+
+def require_pairs(key: CheckpointKey) -> TextPairs:
+    """Ask for one pair of texts, or for a file of pairs.
+
+    Raises:
+        PageEnded: the model has no circuits, or the texts cannot be compared; a sentence says why.
+    """
+    if problem := why_no_patching(key) or plain(worded(analyses.why_no_circuits(key))):
+        end_page(problem)
+    sources = {"pair": t("One pair of texts"), "file": t("A file of pairs")}
+    if choose(t("Texts"), sources, key="circuit_from") == "file":
+        return pairs_in_file()
+    text, donor = ask_for_pair(key)
+    st.caption(require_runs(key, text, donor).question)
+    return ((text, donor),)
+
+
+def pairs_in_file() -> TextPairs:
+    form = t("One pair per line: a text, a tab, and its donor; up to {most} pairs of one task", most=MOST_PAIRS)
+    text = text_of_file(form, key="pairs_file")
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not lines:
+        end_page(t("Upload a file of pairs."))
+    if len(lines) > MOST_PAIRS:
+        end_page(t("The file has {n} pairs. The limit is {most}. Remove some.", n=len(lines), most=MOST_PAIRS))
+    pairs = [tuple(part.strip() for part in line.split("\t")) for _, line in lines]
+    for (number, line), pair in zip(lines, pairs, strict=True):
+        if len(pair) != 2 or not all(pair):
+            end_page(t("Line {n} is not a text, a tab and a donor. Correct it.", n=number))
+        if len(line) > 2 * MAX_LINE:
+            end_page(t("Line {n} has more than {most} characters. Shorten it.", n=number, most=2 * MAX_LINE))
+    return tuple((text, donor) for text, donor in pairs)
+
+
+def find_and_draw(key: CheckpointKey, pairs: TextPairs) -> None:
+    """Offer to find the circuit of some pairs, and draw it."""
+    analysis = Analysis.of(find_circuit, key, pairs)
+    # A link with an edge, or with a number of edges, shows a circuit that somebody has found.
+    wanted = any(choices().chosen.get(name) for name in ("circuit_edges", "circuit_edge"))
+    if analysis.known() is None:
+        seconds, limit = seconds_of(key, pairs), JOBS.lanes["circuits"].seconds
+        if seconds > limit:
+            end_page(
+                t(
+                    "This takes {time}. The limit is {limit}. Choose fewer pairs, shorter texts or a smaller model.",
+                    time=duration_text(seconds),
+                    limit=duration_text(limit),
+                )
+            )
+        wanted = wanted and seconds < SHORT
+        if not wanted:
+            st.caption(t("This takes {time}.", time=duration_text(seconds)))
+    try:
+        circuit = measured(
+            analysis, lane="circuits", step=N_("Step {done} of {total}."), ask="" if wanted else t("Find the circuit")
+        )
+    except ConfigError as error:
+        end_page(plain(worded(error)))
+    draw_graph(key, pairs, analysis, circuit)
+    draw_faithfulness(circuit)
+    draw_backups(circuit)
+    if len(pairs) > 1:
+        note_stability(circuit)
+    explain("circuits")
+
+
+def seconds_of(key: CheckpointKey, pairs: TextPairs) -> float:
+    """About how long it takes to find the circuit."""
+    result = models.result_of(key, Run(text=pairs[0][0]))
+    tokens = len(result.source) or result.prompt_length
+    model = models.loaded(key).model
+    edges = sum(site.size for site in graph_of(model).sites)
+    return len(pairs) * RUNS * edges * tokens * model.config.d_model / NUMBERS_PER_SECOND
+
+
+def draw_faithfulness(circuit: Circuit) -> None:
+    section(
+        t("How much of the task does the circuit do?"),
+        t("1: these edges do all of the task. 0: they do nothing. Without the circuit, little should be left."),
+    )
+    for place, found in zip(st.columns(2), circuit.faithfulness, strict=True):
+        heading, alt = map(t, ABLATIONS[found.ablation])
+        with place:
+            draw(
+                curves(
+                    found.sizes,
+                    {
+                        t("circuit"): found.circuit,
+                        t("random circuit"): found.random,
+                        t("without the circuit"): found.without,
+                    },
+                    title=t("faithfulness"),
+                    over=t("edges in the circuit"),
+                    height=300,
+                    logarithmic=True,
+                ),
+                heading=heading,
+                key=f"circuit_{found.ablation}",
+                alt=alt,
+            )
+            st.caption(
+                t(
+                    "CPR {cpr}: the area under the line of the circuit, over the share of edges. Higher is better.",
+                    cpr=decimal(found.cpr, digits=2),
+                )
+            )
+            st.caption(
+                t(
+                    "CMD {cmd}: the area between this line and 1. Lower is better.",
+                    cmd=decimal(found.cmd, digits=2),
+                )
+            )
+
+
+def draw_backups(circuit: Circuit) -> None:
+    """Draw the table of the edges that matter only if a head is silent, or say that there are none."""
+    section(
+        t("Does another part take over?"),
+        t("Each of the strongest heads is silenced, one at a time. A table lists the edges that then do more."),
+    )
+    if not circuit.backups:
+        st.caption(t("No edge does clearly more without one of these heads."))
+        return
+    rows = [
+        {
+            t("silent head"): head_name(one.silent),
+            tp("edge", "from"): name_of(one.edge.sender),
+            tp("edge", "to"): name_of(one.edge.receiver),
+            t("reads it as"): t(SIDES[one.edge.side]) if one.edge.side else "",
+            t("effect without"): one.effect,
+            t("effect with"): one.effect_before,
+        }
+        for one in circuit.backups
+    ]
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        column_config={t("effect without"): number, t("effect with"): number},
+        alt=t("Table of the edges that take over"),
+    )
+
+
+def note_stability(circuit: Circuit) -> None:
+    """Say how much the circuits of the single pairs have in common."""
+    section(t("Is it stable?"), t("Each pair alone has a circuit too."))
+    part = next(part for part in circuit.parts if part.size == st.session_state["circuit_edges"])
+    assert part.overlap is not None
+    assert circuit.agreement is not None
+    st.markdown(
+        sentences(
+            [
+                t(
+                    "The circuits of {n} edges of two pairs share {share} of their edges on average (Jaccard).",
+                    n=part.size,
+                    share=percent(part.overlap, digits=0),
+                ),
+                t(
+                    "The rank correlation of all scores between two pairs is {correlation} (Spearman).",
+                    correlation=decimal(circuit.agreement, digits=2),
+                ),
+            ]
+        )
+    )
+    st.dataframe(
+        [
+            {
+                t("pair"): number,
+                t("text"): task.text,
+                t("donor"): task.donor,
+                t("results"): f"{task.outcome} | {task.donor_outcome}",
+                t("edges in common"): 100 * share,
+            }
+            for number, (task, share) in enumerate(zip(circuit.tasks, part.shared, strict=True), start=1)
+        ],
+        hide_index=True,
+        column_config={t("edges in common"): st.column_config.NumberColumn(format=percent_column())},
+        alt=t("Table of the pairs"),
+    )
 
 
 def draw_graph(key: CheckpointKey, pairs: TextPairs, analysis: Analysis[Circuit], circuit: Circuit) -> None:
