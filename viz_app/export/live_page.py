@@ -184,15 +184,9 @@ def hub_hosts(addresses: Sequence[str]) -> tuple[str, ...]:
     return tuple(address.rstrip("/") for address in addresses) or HUB
 
 
-def origin(address: str) -> str:
-    """The part of an address that a policy names: without a path, which would not hold for redirects."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
 def named_hosts(hub: Sequence[str]) -> str:
-    """The hosts of a hub, as a policy names them."""
-    return "".join(f" {one}" for one in dict.fromkeys(map(origin, hub)))
+    """The hosts of a hub, as a policy names them: without paths, which would not hold for redirects."""
+    return "".join(dict.fromkeys(f" {one.scheme}://{one.netloc}" for one in map(urlsplit, hub)))
 
 
 @dataclass(frozen=True, kw_only=True)

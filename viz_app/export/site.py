@@ -145,9 +145,6 @@ class Published:
         scrolling = '<table tabindex="0">'  # on a phone
         return {language: text.replace("<table>", scrolling) for language, text in html.items()}
 
-    def file(self, name: str) -> bytes:
-        return (self.folder / name).read_bytes()
-
 
 def published(folder: Path) -> Published:
     """The checkpoint in a folder, if the pages can show it: one of ours, or a folder of `transformers`.
@@ -246,7 +243,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
             name: add(f"{name}.js", script.replace("app.js", f"./{app}", 1)) for name, script in code.parts.items()
         },
         "styles": {name: add(f"parts/{name}.css", part_style(name)) for name in code.parts if name in PART_STYLES},
-        **hub_of(hub),
+        **({"hub": hub[0]} if hub else {}),
     }
     if lessons:
         texts = {language: compact(live_texts(names, language, lesson)) for language in code.words}
@@ -267,11 +264,6 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
     return {**files, "index.html": html, **offline_files(html, list(files))}
 
 
-def hub_of(hosts: Sequence[str]) -> dict[str, object]:
-    """What a page holds about a hub: its address."""
-    return {"hub": hosts[0]} if hosts else {}
-
-
 def hashed(path: str, content: bytes) -> str:
     """A path with the hash of the contents in the name, as `live/app/files.js` reads it."""
     file = PurePosixPath(path)
@@ -283,7 +275,7 @@ def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str
     folder = f"checkpoints/{one.name}"
     if (one.folder / CARD).is_file():
         add(f"{folder}/{CARD}", (one.folder / CARD).read_bytes())
-    return {file: add(f"{folder}/{file}", one.file(file)) for file in one.files}
+    return {file: add(f"{folder}/{file}", (one.folder / file).read_bytes()) for file in one.files}
 
 
 def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
@@ -303,12 +295,12 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
     blocks: dict[str, str] = {}
 
     def add_block(name: str, content: bytes) -> str:
-        blocks[name] = zipped(content)
+        blocks[name] = base64.b64encode(gzip.compress(content, mtime=0)).decode()
         return name
 
     def add_one(one: Published) -> dict[str, object]:
         for file in one.files:
-            add_block(f"{file}-{one.name}", one.file(file))
+            add_block(f"{file}-{one.name}", (one.folder / file).read_bytes())
         atlas = add_atlas(
             one.name, atlases, lambda part, text: add_block(f"{ATLAS_FOLDER}/{part}-{one.name}", text.encode())
         )
@@ -318,7 +310,7 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
         "checkpoints": [add_one(one) for one in checkpoints],
         "words": code.words,
         "shared": code.shared(),
-        **hub_of(hub),
+        **({"hub": hub[0]} if hub else {}),
     }
     if lessons:
         texts = {language: live_texts(names, language) for language in code.words}
@@ -353,10 +345,6 @@ def contents_of(checkpoints: Sequence[Published], form: Form, *, lessons: bool, 
     return Contents(
         form=form, recurrent=recurrent, lessons=lessons, atlas=bool(atlases_of(checkpoints)), hub=tuple(hub)
     )
-
-
-def zipped(content: bytes) -> str:
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def manifest(icon: str) -> dict[str, object]:

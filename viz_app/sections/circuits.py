@@ -1,4 +1,4 @@
-"""Parts of the page Circuits: its pairs of texts, the search for a circuit, the graph, its edges and its faithfulness."""
+"""Parts of the page Circuits: pairs of texts, the search for a circuit, its graph, its edges and its faithfulness."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -293,10 +293,6 @@ class MapPair:
         return [self.window.of(one.allowed[layer]) for one, (layer, _) in zip(self.views, self.heads, strict=True)]
 
     @property
-    def have_same_heads(self) -> bool:
-        return self.views[0].maps.shape[:2] == self.views[1].maps.shape[:2]
-
-    @property
     def height(self) -> int:
         """Pixels of a map: as low as its words allow, so that both end on the first screen of a projector."""
         rows = max(len(weights) for weights in self.weights)
@@ -438,7 +434,7 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
             alt=t("Heatmap of the right map minus the left one"),
         )
     with heads:
-        if pair.have_same_heads:
+        if len({one.maps.shape[:2] for one in pair.views}) == 1:
             differing_heads(pair)
         else:
             st.caption(t("The two models have different numbers of layers or heads, so their heads have no partners."))

@@ -70,7 +70,7 @@ def home() -> tuple[Path, IO[bytes]]:
     """The folder of this process and the file that it keeps locked."""
     remove_leftovers()
     file = locked_file()
-    folder = folder_beside(Path(file.name))
+    folder = Path(file.name).with_suffix("")
     folder.mkdir(mode=0o700)
     atexit.register(remove, Path(file.name))
     return folder, file
@@ -87,10 +87,6 @@ def locked_file() -> IO[bytes]:
         file.close()  # another server removed it as a leftover before it was locked
 
 
-def folder_beside(file: Path) -> Path:
-    return file.with_name(file.name.removesuffix(ALIVE))
-
-
 def remove_leftovers() -> None:
     """Remove the folders of killed servers. The lock of a file ends with its process."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*{ALIVE}"):
@@ -102,7 +98,7 @@ def remove_leftovers() -> None:
 
 def remove(file: Path) -> None:
     """Remove the folder of a server, then its file. The file stays if the folder does."""
-    folder = folder_beside(file)
+    folder = file.with_suffix("")
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         with suppress(OSError):  # already removed; or open, on Windows

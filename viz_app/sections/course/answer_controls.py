@@ -53,7 +53,7 @@ def answer_control(
 def pills(
     key: str, options: Sequence[Option], answered: Answer, label: Callable[[Option], str], *, about: str = ""
 ) -> None:
-    restore(key, answered if answered in options else None)
+    st.session_state.setdefault(key, answered if answered in options else None)  # a page without it has lost it
     st.pills(
         t("Your answer"),
         options,
@@ -63,12 +63,6 @@ def pills(
         on_change=take_answer,
         args=(key, about),
     )
-
-
-def restore(key: str, value: Answer) -> None:
-    """Give a control its value, where a page without it has lost it."""
-    if key not in st.session_state:
-        st.session_state[key] = value
 
 
 def take_answer(key: str, about: str = "") -> None:
@@ -85,7 +79,7 @@ def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> N
     if len(tokens) <= MOST_CHIPS:
         pills(key, range(len(tokens)), chosen, lambda index: plain(tokens[index].text), about=text)
         return
-    restore(key, chosen)
+    st.session_state.setdefault(key, chosen)
     st.selectbox(
         t("Your answer"),
         range(len(tokens)),
@@ -107,7 +101,7 @@ def about_this_run(form: AnswerForm, situation: Situation, answer: Answer) -> bo
 
 
 def estimate(key: str, form: Number, answered: Answer) -> None:
-    restore(key, answered if fits(form, answered) else None)
+    st.session_state.setdefault(key, answered if fits(form, answered) else None)
     kind: Callable[[float], float] = int if form.whole else float
     low, high, step = kind(form.low), kind(form.high), kind(form.step)
     label = t("Your estimate, {low} to {high}", low=low, high=high)
