@@ -28,9 +28,7 @@ class Grade:
         return len(self.models) - len(self.missed)
 
 
-def read_grades() -> Mapping[str, Grade]:
-    values = json.loads(FILE.read_text(encoding="utf-8"))
-    return {name: Grade(models=models, least=values["least"]) for name, models in values["grades"].items()}
-
-
-GRADES = read_grades()  # by the name of the analysis
+FOUND = json.loads(FILE.read_text(encoding="utf-8"))
+GRADES: Mapping[str, Grade] = {  # by the name of the analysis
+    name: Grade(models=models, least=FOUND["least"]) for name, models in FOUND["grades"].items()
+}

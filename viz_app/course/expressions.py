@@ -257,11 +257,9 @@ def evaluate(lines: Lines, given: Mapping[str, Any], call: Callable[..., Any]) -
             values |= value if isinstance(value, Mapping) else {name: value}
     if (outcome := values.pop("outcome")) is None:
         raise ValueError("The check has no outcome for this run.")
-    return outcome, {name: plain_number(one) for name, one in values.items() if one is not None}
-
-
-def plain_number(value: Any) -> str | int | float:
-    return value.item() if isinstance(value, np.generic) else value
+    return outcome, {
+        name: one.item() if isinstance(one, np.generic) else one for name, one in values.items() if one is not None
+    }
 
 
 def outcomes_of(lines: Lines) -> tuple[str, ...]:

@@ -87,10 +87,8 @@ def report(
         day=day(made),
         name=isolated(visible(name)),
     )
-    intervention, forced_code = (
-        changed.intervention.code() if changed else "",
-        write_forced(sorted((forced or {}).items())),
-    )
+    intervention = changed.intervention.code() if changed else ""
+    forced_code = write_forced(sorted((forced or {}).items()))
     opening = {
         "text": text,
         "second": second,

@@ -62,11 +62,8 @@ def invisible(number: int) -> str:
 
 def text_width(labels: Sequence[str]) -> float:
     """The estimated width of the longest escaped label, in pixels."""
-    return max((sum(map(character_width, unescape(label))) for label in labels), default=0.0)
-
-
-def character_width(character: str) -> float:
-    return (0.0, NARROW, WIDE)[letters(character)]
+    widths = (0.0, NARROW, WIDE)
+    return max((sum(widths[letters(one)] for one in unescape(label)) for label in labels), default=0.0)
 
 
 @lru_cache(maxsize=4096)
