@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from model.files import finite
 from viz_app.components.bundle import library, library_name, words_of
 from viz_app.content.shared import MAX_TILE
-from viz_app.figures.style import Axes, weight_scale
+from viz_app.figures.style import Axes, FloatArray, weight_scale
 
 __all__ = [
     *("LIBRARY", "MASKED", "Data", "OpenHead", "component", "labels_of", "levels", "library_component", "masked_out"),
@@ -71,7 +71,6 @@ def library_component() -> Callable[..., object]:
     return st.components.v2.component(f"headlight_{LIBRARY}", html=ROOT, js=library())
 
 
-FloatArray = NDArray[np.float32]
 MASKED = np.float32("-inf")  # how a masked cell travels; NaN is not a number
 MASKED_LEVEL, BROKEN_LEVEL = 255, 254  # the levels of a masked cell, and of one that is not a number
 Data = Mapping[str, object]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.analysis.anatomy import Anatomy, anatomy, derive
 from model.analysis.anatomy import value_norms as norms_of_values
@@ -21,6 +20,7 @@ from model.text.tokenizers import CONTINUES
 from viz_app.content.examples import BATCHES
 from viz_app.course.expressions import words
 from viz_app.course.situation import Situation, whole_number
+from viz_app.figures.style import FloatArray
 from viz_app.services.analyses import analysis_of, batch_of, bug_report_of, position_table
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import config_of, loaded, log_prob_of, result_of
@@ -30,7 +30,6 @@ __all__ = [
     *("largest_weights", "quantities", "quantity", "row", "sentence", "word_at"),
 ]
 
-FloatArray = NDArray[np.float32]
 QUANTITIES: dict[str, Callable[..., Any]] = {}  # name → its function of a situation
 CLEAR = 0.5  # of a row's weight: the network looks at one token
 KINDS_IN_ORDER = ("encoder", "decoder", "cross")

@@ -16,17 +16,15 @@ import mpld3
 import numpy as np
 import torch
 from bertviz import head_view, model_view
-from numpy.typing import NDArray
 from xstatic.pkg import jquery
 
 from viz_app.content.numbers import html_language
 from viz_app.content.translation import t
 from viz_app.figures.colours import DARK, LIGHT, translucent
-from viz_app.figures.style import Axes
+from viz_app.figures.style import Axes, FloatArray
 
 __all__ = ["MAX_TOKENS", "View", "document", "height"]
 
-FloatArray = NDArray[np.float32]
 View = Literal["head", "model"]
 MAX_TOKENS = {"head": 64, "model": 32}  # larger views take seconds to draw
 PARAMETERS = "const params = "

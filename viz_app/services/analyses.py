@@ -38,6 +38,7 @@ from model.interventions import Head
 from model.messages import N_
 from model.text.pair import Text
 from viz_app.content.translation import t
+from viz_app.figures.style import FloatArray
 from viz_app.server.jobs import Report
 from viz_app.server.resources import threads
 from viz_app.server.server_state import (
@@ -54,7 +55,6 @@ from viz_app.server.server_state import (
 )
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.models import (
-    FloatArray,
     config_of,
     loaded,
     parameters_of,

@@ -15,7 +15,7 @@ from model.text.tokenizers import CONTINUES
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import isolated
 from viz_app.content.translation import N_, t
-from viz_app.figures.style import Axes, bound_of
+from viz_app.figures.style import Axes, FloatArray, bound_of
 
 __all__ = [
     "ONE_TEXT",
@@ -29,7 +29,6 @@ __all__ = [
     "with_value_norms",
 ]
 
-FloatArray = NDArray[np.float32]
 AGGREGATES = {"mean": N_("mean over {n} heads"), "max": N_("max over {n} heads")}
 # The titles of rows and columns where the model has only one text.
 ONE_TEXT = {

@@ -10,11 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
-from numpy.typing import NDArray
 
 from model.analysis.followed import layer_names, run_names
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, open_snapshot, run_snapshot
@@ -68,7 +66,6 @@ __all__ = [
     "unused_parts",
 ]
 
-FloatArray = NDArray[np.float32]
 Opened = TypeVar("Opened", bound=Checkpoint | ClassifierCheckpoint)
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
