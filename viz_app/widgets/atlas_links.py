@@ -71,7 +71,7 @@ def draw_head_map(
     """
     linked = None if of is None or shown_atlas(of.checkpoint) is None else of
     rows, columns = window.starts_in(*weights.shape)
-    choose = on_cell
+    choose = on_cell  # the session keeps it, so it must not close over the result
     if linked and not on_cell:
         remember = cell_chooser(linked.checkpoint, linked.head.kind, linked.result, key)
         choose, rows, columns = partial(remember, linked.head), rows - linked.padding, columns - linked.padding
