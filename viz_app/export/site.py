@@ -145,6 +145,9 @@ class Published:
         scrolling = '<table tabindex="0">'  # on a phone
         return {language: text.replace("<table>", scrolling) for language, text in html.items()}
 
+    def file(self, name: str) -> bytes:
+        return (self.folder / name).read_bytes()
+
 
 def published(folder: Path) -> Published:
     """The checkpoint in a folder, if the pages can show it: one of ours, or a folder of `transformers`.
@@ -275,7 +278,7 @@ def add_checkpoint(one: Published, add: Callable[[str, bytes], str]) -> dict[str
     folder = f"checkpoints/{one.name}"
     if (one.folder / CARD).is_file():
         add(f"{folder}/{CARD}", (one.folder / CARD).read_bytes())
-    return {file: add(f"{folder}/{file}", (one.folder / file).read_bytes()) for file in one.files}
+    return {file: add(f"{folder}/{file}", one.file(file)) for file in one.files}
 
 
 def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
@@ -300,7 +303,7 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
 
     def add_one(one: Published) -> dict[str, object]:
         for file in one.files:
-            add_block(f"{file}-{one.name}", (one.folder / file).read_bytes())
+            add_block(f"{file}-{one.name}", one.file(file))
         atlas = add_atlas(
             one.name, atlases, lambda part, text: add_block(f"{ATLAS_FOLDER}/{part}-{one.name}", text.encode())
         )
