@@ -9,7 +9,7 @@ from typing import Literal
 
 from model.messages import N_
 
-__all__ = ["KINDS", "Kind", "WithKinds"]
+__all__ = ["KINDS", "Kind", "Sizes"]
 
 Tokens = Literal["source", "read", "written"]  # see `Result`
 
@@ -84,8 +84,14 @@ DECODER = Kind(
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CROSS, ENCODER, DECODER)}  # in the order on the screen
 
 
-class WithKinds:
-    """The sizes of a model that has some kinds of attention."""
+class Sizes:
+    """The sizes that every model has."""
+
+    d_model: int
+    num_heads: int
+    max_length: int  # the largest number of tokens in a text
+    attention: str  # how scores are computed, such as "scaled_dot_product"
+    positional: str  # how the model distinguishes positions, such as "learned"
 
     @property
     def kinds(self) -> tuple[str, ...]:

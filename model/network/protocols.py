@@ -11,6 +11,9 @@ from typing import Literal, Protocol, TypeGuard, get_args, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from model.config.foreign import ForeignSizes
+from model.config.kinds import Sizes
+from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
 from model.network.position_kind import PositionKind
 from model.network.residual_stream import Matrix, Stack, StackName
 
@@ -24,7 +27,6 @@ __all__ = [
     "PredictsMasked",
     "Reads",
     "ReadsBatches",
-    "Sizes",
     "Stage",
     "WriterSizes",
     "Writes",
@@ -34,67 +36,8 @@ __all__ = [
 
 Stage = Literal["queries", "keys", "values"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
-
-
-class Sizes(Protocol):
-    """The sizes that every model has."""
-
-    @property
-    def d_model(self) -> int: ...
-
-    @property
-    def num_heads(self) -> int: ...
-
-    @property
-    def max_length(self) -> int:
-        """The largest number of tokens in a text."""
-        ...
-
-    @property
-    def attention(self) -> str:
-        """How scores are computed, such as "scaled_dot_product"."""
-        ...
-
-    @property
-    def positional(self) -> str:
-        """How the model distinguishes positions, such as "learned"."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention in the model, see `KINDS`."""
-        ...
-
-    def num_layers(self, kind: str) -> int:
-        """How many layers have a kind of attention."""
-        ...
-
-
-class WriterSizes(Sizes, Protocol):
-    """The sizes of a model that writes."""
-
-    @property
-    def source_vocab_size(self) -> int: ...
-
-    @property
-    def target_vocab_size(self) -> int: ...
-
-
-class ClassifierSizes(Sizes, Protocol):
-    """The sizes of a classifier."""
-
-    @property
-    def labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def several_labels(self) -> bool:
-        """Whether a text may have several labels, each with its own probability."""
-        ...
-
-    @property
-    def pooling(self) -> Literal["attention", "mean", "first"]:
-        """How the vectors of all tokens become one: by a learned query, as their mean, or as the first of them."""
-        ...
+WriterSizes = ModelConfig | RecurrentConfig | ForeignSizes  # of a model that writes
+ClassifierSizes = ClassifierConfig | ForeignSizes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ import streamlit as st
 
 from model.analysis.station import Station
 from model.analysis.stations import Prediction, way_of_token
+from model.config.kinds import Sizes
 from model.config.model import ModelConfig
 from model.inference.run import Run
-from model.network.protocols import Sizes
 from viz_app.components.elements.derivation import derivation
 from viz_app.components.elements.diagrams import architecture_map
 from viz_app.content.plain import visible
