@@ -24,10 +24,10 @@ from model.atlas.syntax import NO_SYNTAX, Syntax
 from model.atlas.tally import Tally, add
 from model.atlas.texts import longest_text
 from model.checkpoints.checkpoint import Loaded
+from model.messages import first_line
 from model.config.section import ConfigError
 from model.files import replace_file
 from model.network.team import Team, launched_team
-from model.safety.errors import first_line
 
 __all__ = ["PART", "Report", "make_atlas", "merge", "unfinished_folder"]
 

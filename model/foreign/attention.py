@@ -21,9 +21,9 @@ from transformers.pytorch_utils import Conv1D
 
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
+from model.messages import first_line
 from model.network.attention import attention_weights
 from model.network.scores import attention_scores
-from model.safety.errors import first_line
 from model.trace import HookPoint, IfPresent, active_trace, hook_name, tracing, untraced
 
 __all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "only_earlier_tokens", "place_hooks"]
