@@ -231,9 +231,9 @@ def test_beams_compare_the_same_continuations_with_the_same_scores(name: str) ->
     steps, _ = finish(start_search(checkpoint.model, start, search))
     assert len(steps) == len(found["steps"]) > 5
     for ours, theirs in zip(steps, found["steps"], strict=True):
-        compared = [(branch.row, branch.token, branch.fate) for branch in ours.branches]
+        compared = [(branch.row, branch.token, fate) for _, branch, fate in ours.compared]
         assert [(branch["row"], branch["token"], branch["fate"]) for branch in theirs["branches"]] == compared
-        log_probs = [branch.log_prob for branch in ours.branches]
+        log_probs = [branch.extended().log_prob for _, branch, _ in ours.compared]
         assert [branch["logProb"] for branch in theirs["branches"]] == pytest.approx(log_probs, abs=1e-4)
 
 
