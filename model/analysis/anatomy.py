@@ -127,7 +127,7 @@ def layer_in(recording: RecordedArrays, model: Reads, kind: str, layer: int, wei
         mixing = Mixing(projection=found.matrix.cpu().numpy(), bias=found.bias.cpu().numpy(), output=recorded["output"])
     except ConfigError as error:
         no_mixing_reason = error.message
-    sinks = model.sinks(kind, layer)
+    scoring = model.scoring(kind, layer)
     return Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
@@ -136,9 +136,9 @@ def layer_in(recording: RecordedArrays, model: Reads, kind: str, layer: int, wei
         weights=weights,
         head_outputs=recorded["head_outputs"],
         distances=recorded.get("bias"),
-        scaling=model.scaling(kind, layer),
-        cap=model.score_cap(kind, layer),
-        sinks=None if sinks is None else sinks.float().cpu().numpy(),
+        scaling=scoring.scaling,
+        cap=scoring.cap,
+        sinks=None if scoring.sinks is None else scoring.sinks.float().cpu().numpy(),
         sharing=sharing_heads(recorded["keys"]),
         mixing=mixing,
         no_mixing_reason=no_mixing_reason,

@@ -133,7 +133,7 @@ def token_keys(checkpoint: Loaded, head: Head, queries: Sequence[int], most: int
     stack, block = block_of(model, head)
     query, key = (matrix_of_head(model, head, stage) for stage in ("queries", "keys"))
     asked = query(read_alone(model, stack, block, queries))  # (N, K)
-    directions = asked @ key.weight * model.scaling(head.kind, head.layer)  # (N, D)
+    directions = asked @ key.weight * model.scoring(head.kind, head.layer).scaling  # (N, D)
     scores = torch.cat([directions @ part.T for part in every_key(checkpoint, head)], dim=1)  # (N, V)
     return extremes(scores - scores.mean(dim=1, keepdim=True), most)
 

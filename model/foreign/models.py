@@ -34,6 +34,7 @@ from model.messages import N_, Message
 from model.network.position_kind import PositionKind
 from model.network.protocols import Cache, HeadMixing, Padding, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.scores import Scoring
 from model.text.vocab import Specials
 from model.trace import active_trace
 
@@ -111,14 +112,8 @@ class ForeignModel(nn.Module):
             self.position_kinds[name] = find_positions(self.model, name, self.config.num_layers(name))
         return self.position_kinds[name]
 
-    def scaling(self, kind: str, layer: int) -> float:
-        return self.hooks_of(kind, layer).scoring.scaling
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        return self.hooks_of(kind, layer).scoring.cap
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
-        return self.hooks_of(kind, layer).scoring.sinks
+    def scoring(self, kind: str, layer: int) -> Scoring:
+        return self.hooks_of(kind, layer).scoring
 
     def hooks_of(self, kind: str, layer: int) -> AttentionHooks:
         """Raises ConfigError if only the weights of the attention are known."""

@@ -19,6 +19,7 @@ from model.trace import hook_name
 __all__ = ["OwnModel", "Translator", "token_embeddings"]
 
 PROJECTIONS: Mapping[Stage, str] = {
+from model.network.scores import Scoring
     "queries": "query_projection",
     "keys": "key_projection",
     "values": "value_projection",
@@ -37,16 +38,14 @@ class OwnModel(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def scaling(self, kind: str, layer: int) -> float:
-        return float((self.config.d_model / self.config.num_heads) ** -0.5)
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        return getattr(self.config, "score_cap", 0.0) or None
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
+    def scoring(self, kind: str, layer: int) -> Scoring:
         attention = self.get_submodule(hook_name(kind, layer, "scores").rpartition(".")[0])
-        found = getattr(attention, "sinks", None)
-        return None if found is None else found.detach()
+        sinks = getattr(attention, "sinks", None)
+        return Scoring(
+            scaling=float((self.config.d_model / self.config.num_heads) ** -0.5),
+            cap=getattr(self.config, "score_cap", 0.0) or None,
+            sinks=None if sinks is None else sinks.detach(),
+        )
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))

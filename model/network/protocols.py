@@ -16,6 +16,7 @@ from model.config.kinds import Sizes
 from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
 from model.network.position_kind import PositionKind
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.scores import Scoring
 
 __all__ = [
     "STAGES",
@@ -99,16 +100,8 @@ class Reads(Protocol):
         """How the encoder or the decoder knows the positions of its tokens."""
         ...
 
-    def scaling(self, kind: str, layer: int) -> float:
-        """The factor of the products q·k in an attention layer; `layer` counts from 0."""
-        ...
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        """The limit of the scores in an attention layer, see `cap_scores`; None without a limit."""
-        ...
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
-        """The score of the sink of each head in an attention layer, (H,), see `attention_weights`; None without."""
+    def scoring(self, kind: str, layer: int) -> Scoring:
+        """How an attention layer computes its weights; `layer` counts from 0."""
         ...
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
