@@ -161,18 +161,18 @@ class ForeignCache:
 
     shares_memory = False
 
-    def __init__(self) -> None:
-        self.steps = EncoderDecoderCache(DynamicCache(), DynamicCache())
-
-    @property
-    def length(self) -> int:
-        """Target positions that have been decoded."""
-        return int(self.steps.get_seq_length())
+    def __init__(self, steps: LibraryCache) -> None:
+        self.steps = steps
+        self.length = 0  # target positions that have been decoded
+        self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
 
     def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
-        cache: LibraryCache = self.steps.self_attention_cache if sources is None else self.steps
-        cache.reorder_cache(cast(torch.LongTensor, rows))
+        steps = self.steps
+        if isinstance(steps, EncoderDecoderCache) and sources is None:
+            steps = steps.self_attention_cache
+        steps.reorder_cache(cast(torch.LongTensor, rows))
+        self.read = None if self.read is None else self.read[rows]
 
 
 @dataclass
@@ -210,7 +210,7 @@ class ForeignTranslator(ForeignModel):
         self.pad_id = int(next(pad for pad in pads if pad is not None))
 
     def start_cache(self) -> ForeignCache:
-        return ForeignCache()
+        return ForeignCache(EncoderDecoderCache(DynamicCache(), DynamicCache()))
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         # The library extends some models and fails in others.
@@ -235,6 +235,8 @@ class ForeignTranslator(ForeignModel):
         first: int = 0,
     ) -> Tensor:
         assert cache is None or isinstance(cache, ForeignCache)
+        if cache is not None:
+            cache.length += target.size(1)
         logits: Tensor = self.model(
             encoder_outputs=Memory(last_hidden_state=cast(torch.FloatTensor, memory)),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
@@ -292,22 +294,6 @@ def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
     return tuple(int(word[0]) for word in words if word[0] not in ends)
 
 
-class LanguageModelCache:
-    """The library's keys and values."""
-
-    shares_memory = False
-
-    def __init__(self) -> None:
-        self.steps = DynamicCache()
-        self.length = 0  # tokens that have been read
-        self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
-
-    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
-        """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
-        self.steps.reorder_cache(cast(torch.LongTensor, rows))
-        self.read = None if self.read is None else self.read[rows]
-
-
 class ForeignLanguageModel(ForeignModel):
     """A model of the library that continues a text. It never changes after it is built.
 
@@ -339,8 +325,8 @@ class ForeignLanguageModel(ForeignModel):
         self.padding = padding or Padding(id=0, side="right")
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
-    def start_cache(self) -> LanguageModelCache:
-        return LanguageModelCache()
+    def start_cache(self) -> ForeignCache:
+        return ForeignCache(DynamicCache())
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         # There is no encoder: `decode` needs only the tokens that it reads.
@@ -355,12 +341,12 @@ class ForeignLanguageModel(ForeignModel):
         cache: Cache | None = None,
         first: int = 0,
     ) -> Tensor:
-        assert cache is None or isinstance(cache, LanguageModelCache)
+        assert cache is None or isinstance(cache, ForeignCache)
         if cache is not None:
             cache.length += target.size(1)
         return self.logits(target, cache)[:, first:]
 
-    def logits(self, ids: Tensor, cache: LanguageModelCache | None) -> Tensor:
+    def logits(self, ids: Tensor, cache: ForeignCache | None) -> Tensor:
         """Logits (B, T, V) for the token after each of the token ids (B, T)."""
         if cache is not None and not self.keeps_steps:
             return self.read_again(ids, cache)
@@ -375,7 +361,7 @@ class ForeignLanguageModel(ForeignModel):
         found: Tensor = self.model(input_ids=ids, attention_mask=real.long(), **self.uncached, **positions).logits
         return found.float()
 
-    def read_again(self, ids: Tensor, cache: LanguageModelCache) -> Tensor:
+    def read_again(self, ids: Tensor, cache: ForeignCache) -> Tensor:
         """As `logits`, for a model that must read all earlier tokens again. A trace records only the new positions."""
         cache.read = ids if cache.read is None else torch.cat([cache.read, ids], dim=1)
         new, trace = ids.size(1), active_trace()
