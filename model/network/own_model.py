@@ -16,6 +16,7 @@ from model.network.protocols import Cache, HeadMixing, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
 from model.trace import hook_name
 
+from model.network.positional import PositionalEncoding, RotaryPositions
 __all__ = ["OwnModel", "Translator", "token_embeddings"]
 
 PROJECTIONS: Mapping[Stage, str] = {
@@ -64,6 +65,10 @@ class OwnModel(nn.Module):
         return describe_positions(self.get_submodule(name))
 
     def stack(self, name: str) -> Stack:
+    def position_table(self) -> Tensor | None:
+        tables = (m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
+        return next((positions.table.detach() for positions in tables), None)
+
         raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")
 
 
@@ -107,9 +112,6 @@ class Translator(OwnModel):
     def project(self, states: Tensor) -> Tensor:
         """From states (…, D) to logits over the target vocabulary (…, V)."""
         raise NotImplementedError
-
-    def position_table(self) -> Tensor | None:
-        return None
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""
