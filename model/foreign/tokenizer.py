@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.tokenization_utils_sentencepiece import SentencePieceBackend
 
 from model.config.section import ConfigError
-from model.text.encoding import Encoding, TokenizerPanicError, panics_as_errors
+from model.text.encoding import Encoding, Tokenizer, TokenizerPanicError, panics_as_errors
 from model.text.pair import find_separator
 from model.text.shown_bytes import is_bytes, shown_bytes, whole_characters
 from model.text.tokenizers import CONTINUES, byte_of_character, is_han
@@ -25,7 +25,7 @@ Reading = Callable[[str], tuple[str, bool]]  # token → its text, and whether i
 PROBE = "a"  # a text whose tokens show where a template puts texts
 
 
-class ForeignTokenizer:
+class ForeignTokenizer(Tokenizer):
     """The tokenizer of one side of a model of the library.
 
     Many of these tokenizers do not number the words, so the tokens themselves show where a word begins: at the mark of
@@ -64,9 +64,6 @@ class ForeignTokenizer:
         # Some tokenizers have no space before the first word of a text.
         tokens = (*(token.removeprefix(CONTINUES) for token in tokens[:1]), *tokens[1:])
         return Encoding(ids=ids, tokens=tokens, offsets=offsets, words=self.words(ids))
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self.encode(text).ids for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()

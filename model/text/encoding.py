@@ -42,8 +42,8 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> Encoding: ...
 
     def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """The ids of many texts, faster than one by one."""
-        ...
+        """The ids of many texts; some tokenizers have a faster way than one by one."""
+        return [self.encode(text).ids for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids, without special tokens."""
@@ -73,7 +73,7 @@ class LearnedTokenizer(Tokenizer, Protocol):
         ...
 
 
-class TokenTable:
+class TokenTable(Tokenizer):
     """The parts of a tokenizer that follow from its vocabulary and its method `encode`."""
 
     def __init__(self, vocabulary: Mapping[str, int], marks: frozenset[int]) -> None:
@@ -88,12 +88,6 @@ class TokenTable:
     @property
     def size(self) -> int:
         return max(self._tokens) + 1
-
-    def encode(self, text: str) -> Encoding:
-        raise NotImplementedError
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self.encode(text).ids for text in texts]
 
     def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._tokens.get(i, f"⟨{i}⟩") for i in ids)
