@@ -238,7 +238,7 @@ class Wired:
             one @ weight + bias for one, weight, bias in zip(read, layer.weights, layer.biases, strict=True)
         )
         if block.kind != "cross":
-            for rotation in model.position_kind(KINDS[block.kind].stack).rotations:
+            for rotation in model.rotations(KINDS[block.kind].stack):
                 if block.layer in rotation.layers:
                     queries, keys = rotation.rotate(queries), rotation.rotate(keys)
         scores = attention_scores(

@@ -23,17 +23,17 @@ from model.config.section import ConfigError, require
 from model.foreign.architecture import fills_gaps
 from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.generation import rules_of
-from model.foreign.positions import find_positions
 from model.foreign.projections import Found, find_projections
 from model.foreign.readout import describe_matrix
 from model.foreign.returned_attention import place_returned_weights
+from model.foreign.rotations import find_rotations
 from model.foreign.sizes import few_tokens, learned_positions, run_on, sizes_of
 from model.foreign.stacks import ForeignStacks
 from model.foreign.tokenizer import Segments
 from model.messages import N_, Message
-from model.network.position_kind import PositionKind
 from model.network.protocols import Cache, HeadMixing, Padding, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.rotation import Rotation
 from model.network.scores import Scoring
 from model.text.vocab import Specials
 from model.trace import active_trace
@@ -76,7 +76,7 @@ class ForeignModel(nn.Module):
         self.read_only_reason = ""
         sizes = self.place_attention(needed)
         self.stacks = ForeignStacks(model, {KINDS[kind].stack for kind in needed})
-        self.position_kinds: dict[str, PositionKind] = {}
+        self.found_rotations: dict[str, Sequence[Rotation]] = {}
         self.projections: Found | None = None
         self.config = sizes
 
@@ -106,11 +106,11 @@ class ForeignModel(nn.Module):
         table = learned_positions(self.model)
         return None if table is None else table.float()
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        """See `Reads.position_kind`. The first call runs the model on a few tokens."""
-        if name not in self.position_kinds:
-            self.position_kinds[name] = find_positions(self.model, name, self.config.num_layers(name))
-        return self.position_kinds[name]
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        """See `Reads.rotations`. The first call runs the model on a few tokens."""
+        if name not in self.found_rotations:
+            self.found_rotations[name] = find_rotations(self.model, name, self.config.num_layers(name))
+        return self.found_rotations[name]
 
     def scoring(self, kind: str, layer: int) -> Scoring:
         return self.hooks_of(kind, layer).scoring

@@ -1,6 +1,6 @@
 """What the models have in common that are written in our code: translators, the classifier and decoders."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -10,8 +10,7 @@ from model.config.foreign import ForeignSizes
 from model.config.model import AnyModelConfig, ModelConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.network.attention import MultiHeadAttention
-from model.network.description import describe_positions
-from model.network.position_kind import PositionKind
+from model.network.description import rotations_of
 from model.network.protocols import Cache, HeadMixing, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
 from model.trace import hook_name
@@ -20,6 +19,7 @@ from model.network.positional import PositionalEncoding, RotaryPositions
 __all__ = ["OwnModel", "Translator", "token_embeddings"]
 
 PROJECTIONS: Mapping[Stage, str] = {
+from model.network.rotation import Rotation
 from model.network.scores import Scoring
     "queries": "query_projection",
     "keys": "key_projection",
@@ -61,8 +61,8 @@ class OwnModel(nn.Module):
         rows = attention.for_each_head(by_head).flatten()  # (H·K,)
         return Matrix(weight=linear.weight.detach()[rows], bias=linear.bias.detach()[rows])
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        return describe_positions(self.get_submodule(name))
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        return rotations_of(self.get_submodule(name))
 
     def stack(self, name: str) -> Stack:
     def position_table(self) -> Tensor | None:

@@ -4,7 +4,7 @@ A function takes the narrowest of these protocols that it needs. So it works wit
 libraries. Where it must know what a model can do, it asks for a protocol and not for a class.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeGuard, get_args, runtime_checkable
 
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from model.config.foreign import ForeignSizes
 from model.config.kinds import Sizes
 from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
-from model.network.position_kind import PositionKind
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.rotation import Rotation
 from model.network.scores import Scoring
 
 __all__ = [
@@ -96,8 +96,8 @@ class Reads(Protocol):
         """The vectors that are added to the source embeddings at each position, (N, D); or rotary angles, (N, K)."""
         ...
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        """How the encoder or the decoder knows the positions of its tokens."""
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        """The rotary positions of the encoder or the decoder: one for each group of layers that rotate alike."""
         ...
 
     def scoring(self, kind: str, layer: int) -> Scoring:
