@@ -1,7 +1,11 @@
-"""What the models have in common that are written in our code: translators, the classifier and decoders."""
+"""What the models have in common that are written in our code: translators, the classifier and decoders.
+
+`direct` makes a copy of such a model for reading only.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from functools import cache
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -11,16 +15,16 @@ from model.config.model import AnyModelConfig, ModelConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.network.attention import MultiHeadAttention
 from model.network.description import rotations_of
+from model.network.positional import PositionalEncoding, RotaryPositions
 from model.network.protocols import Cache, HeadMixing, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
-from model.trace import hook_name
-
-from model.network.positional import PositionalEncoding, RotaryPositions
-__all__ = ["OwnModel", "Translator", "token_embeddings"]
-
-PROJECTIONS: Mapping[Stage, str] = {
 from model.network.rotation import Rotation
 from model.network.scores import Scoring
+from model.trace import hook_name
+
+__all__ = ["OwnModel", "Translator", "direct", "token_embeddings"]
+
+PROJECTIONS: Mapping[Stage, str] = {
     "queries": "query_projection",
     "keys": "key_projection",
     "values": "value_projection",
@@ -61,14 +65,14 @@ class OwnModel(nn.Module):
         rows = attention.for_each_head(by_head).flatten()  # (H·K,)
         return Matrix(weight=linear.weight.detach()[rows], bias=linear.bias.detach()[rows])
 
-    def rotations(self, name: StackName) -> Sequence[Rotation]:
-        return rotations_of(self.get_submodule(name))
-
-    def stack(self, name: str) -> Stack:
     def position_table(self) -> Tensor | None:
         tables = (m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
         return next((positions.table.detach() for positions in tables), None)
 
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        return rotations_of(self.get_submodule(name))
+
+    def stack(self, name: str) -> Stack:
         raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")
 
 
@@ -126,3 +130,38 @@ def token_embeddings(
     if config.tie_embeddings == "all":
         return target, target
     return nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id), target
+
+
+Model = TypeVar("Model")
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def direct(model: Model) -> Model:
+    """A copy of a model of ours that shares the weights, with its modules called directly: the same numbers, sooner.
+
+    `nn.Module` looks for hooks in each call, and finds each weight after a failed search among the usual attributes.
+    In a pass over one token, this takes as long as the mathematics. In the copy the weights are usual attributes, and a
+    call is `forward`. Hook points work as before, because they belong to the calling context and not to the module.
+
+    The copy is for a model that stays on its device and in its mode. Hooks that PyTorch would call, such as those of
+    `register_forward_hook`, are not called. A model of a library is returned unchanged: it may need such calls.
+    """
+    return copied(model, {}) if isinstance(model, OwnModel) else model
+
+
+def copied(module: Module, done: dict[nn.Module, nn.Module]) -> Module:
+    """The copy of a module; `done` has the copies so far, because layers may share a module."""
+    if module not in done:
+        kind: Any = type(module)
+        done[module] = copy = object.__new__(called_directly(kind))
+        parts = {name: None if part is None else copied(part, done) for name, part in module._modules.items()}
+        copy.__dict__ = {**vars(module), **module._parameters, **module._buffers, **parts, "_modules": parts}
+    return done[module]  # type: ignore[return-value]
+
+
+@cache
+def called_directly(kind: type[nn.Module]) -> type[nn.Module]:
+    """The same class, in which a call is `forward`; itself where it has a call of its own."""
+    if kind.__call__ is not nn.Module.__call__:
+        return kind
+    return type(kind.__name__, (kind,), {"__call__": kind.forward, "__module__": kind.__module__})
