@@ -19,7 +19,7 @@ from model.analysis.followed import Followed, largest_difference
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.passes import record_again
-from model.inference.run import RecordedArrays
+from model.inference.run import FloatArray, RecordedArrays
 from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
@@ -40,7 +40,6 @@ __all__ = [
     "value_norms",
 ]
 
-FloatArray = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 STAGES = ("queries", "keys", "values", "bias", "masked_scores", "weights", "head_outputs", "output")
 
