@@ -117,10 +117,6 @@ class Examples:
         entries = self.index[rows]
         return entries["source"].astype(np.int64), entries["target"].astype(np.int64)
 
-    @property
-    def nbytes(self) -> int:
-        return self.index.nbytes + self.values.nbytes
-
 
 def sentence_pairs(
     pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int
