@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.tokenization_utils_sentencepiece import SentencePieceBackend
 
 from model.config.section import ConfigError
-from model.text.encoding import Encoding, Tokenizer, TokenizerPanicError, panics_as_errors
+from model.text.encoding import Encoding, TokenizerPanicError, panics_as_errors
 from model.text.pair import find_separator
 from model.text.shown_bytes import is_bytes, shown_bytes, whole_characters
 from model.text.tokenizers import CONTINUES, byte_of_character, is_han
@@ -25,7 +25,7 @@ Reading = Callable[[str], tuple[str, bool]]  # token → its text, and whether i
 PROBE = "a"  # a text whose tokens show where a template puts texts
 
 
-class ForeignTokenizer(Tokenizer):
+class ForeignTokenizer:
     """The tokenizer of one side of a model of the library.
 
     Many of these tokenizers do not number the words, so the tokens themselves show where a word begins: at the mark of

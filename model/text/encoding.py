@@ -41,10 +41,6 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> Encoding: ...
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """The ids of many texts; some tokenizers have a faster way than one by one."""
-        return [self.encode(text).ids for text in texts]
-
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids, without special tokens."""
         ...
@@ -60,6 +56,10 @@ class Tokenizer(Protocol):
 
 class LearnedTokenizer(Tokenizer, Protocol):
     """A tokenizer that Headlight learned from texts and can save in a checkpoint."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """The ids of many texts, faster than one by one."""
+        ...
 
     def resegment(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
         """Split the same text into other tokens at random, if this kind of tokenizer can."""
