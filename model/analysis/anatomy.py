@@ -310,7 +310,5 @@ def require_mixing(checkpoint: Loaded) -> None:
     Raises:
         ConfigError: some layer does more than multiply the head outputs with one matrix.
     """
-    config = checkpoint.model.config
-    for kind in config.kinds:
-        for layer in range(config.num_layers(kind)):
-            checkpoint.model.mixing(kind, layer)
+    for kind, layer in checkpoint.model.config.attention_layers:
+        checkpoint.model.mixing(kind, layer)

@@ -116,8 +116,9 @@ def recorded_masks(model: Reads) -> Iterator[dict[tuple[str, int], BoolArray]]:
 
         return edit
 
-    places = [(kind, layer) for kind in model.config.kinds for layer in range(model.config.num_layers(kind))]
-    edits = {hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in places}
+    edits = {
+        hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in model.config.attention_layers
+    }
     with tracing(record=(), edits=edits):
         yield found
 

@@ -98,6 +98,11 @@ class Sizes:
         """The kinds of attention that the model has."""
         return tuple(kind for kind in KINDS if self.num_layers(kind))
 
+    @property
+    def attention_layers(self) -> tuple[tuple[str, int], ...]:
+        """The kind and the number of every attention layer."""
+        return tuple((kind, layer) for kind in self.kinds for layer in range(self.num_layers(kind)))
+
     def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention, one of `KINDS`."""
         raise NotImplementedError
