@@ -17,7 +17,7 @@ type WeightSource = Pick<Weights, "has" | "take" | "matrix" | "linear">;
 type Edit = (tensor: Tensor, first: number) => Tensor;
 type Edits = Record<string, Edit>; // pattern of hook points → edit
 /** What a model tells about its run: the tensors at its hook points, and the passes of its decoder. */
-interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): number }
+interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): void }
 type Trace = import("./trace.js").Trace;
 
 /**
@@ -151,46 +151,26 @@ interface Opener {
 }
 /**
  * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
- * no text. `written`: of the target, if it has its own vocabulary. `beams`: false if beam search refuses the model.
+ * no text.
  */
 interface AllSpecials extends Specials {
   before?: number[]; separator?: number[]; after?: number[]; segment?: number; unknown?: number | null; mask?: number | null;
-  marks: number[]; written?: { unknown?: number | null; marks: number[] }; beams?: boolean;
+  marks: number[];
 }
-/** `target` is the tokenizer of what is written. */
 interface AnyCheckpoint {
-  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; target: Tokenizer;
+  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer;
   specials: AllSpecials; languages: [string, string]; figures: Record<string, number>; weights: Weights;
   readonly notFinite: string[]; // the tensors with numbers that are not finite
 }
 
-type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
-/** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */
-interface Branch { row: number; token: number; logProb: number; fate: Fate }
-/**
- * One step of the decoder, for each row: the model's own log-probabilities of the whole vocabulary, and the pass of the
- * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared. `fixed`: see `Specials.first`.
- */
-interface Step {
-  distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[]; fixed: boolean;
-}
-/** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
-interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
-type Search = Generator<Step, Hypothesis>;
+/** A step of a search: its token, the model's own log-probabilities of the whole vocabulary; `fixed`: see `Specials.first`. */
+interface Step { token: number; logProbs: Float32Array; fixed: boolean }
 /**
  * Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit; how
  * many of the first forced tokens are a prompt.
  */
 interface SearchOptions {
-  specials?: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
-}
-/** `topK` 0 and `topP` 1 keep all tokens. */
-interface SamplingFilter { temperature?: number; topK?: number; topP?: number }
-/** The names are those of model/config/search.py. */
-interface SearchConfig {
-  method?: "greedy" | "beam" | "sample"; beam_size?: number; length_penalty?: number; seed?: number;
-  temperature?: number; top_k?: number; top_p?: number;
-  random?: () => number; // numbers from 0 to 1 in the place of those of the seed; only inside the page
+  specials: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
 }
 
 /** Layers, heads, queries and keys count from 0. */
@@ -209,7 +189,7 @@ interface Token { text: string; id: number; word: number; part?: string; unknown
  * What to compute, in the JSON form of model/inference/run.py: pairs of a position and the id that is forced there, and
  * changes as a link writes them.
  */
-interface Run { text: string; second?: string; search?: SearchConfig; forced?: [number, number][]; changes?: string }
+interface Run { text: string; second?: string; search?: { method?: string }; forced?: [number, number][]; changes?: string }
 /**
  * What a model did, for every task: the fields of model/inference/run.py. At position t the decoder reads `read[t]`
  * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
@@ -224,9 +204,9 @@ interface Result {
 }
 /** What a model predicted at a place: a token, or a label, which has none. */
 interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
-interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
-/** After each step. In beam search, only the position, the most tokens and the branches. */
-interface Progress { position: number; most: number; token?: Token; text?: string; maps?: Record<string, Tensor>; branches: Branch[] }
+interface TranslateOptions extends Partial<SearchOptions> { edits?: Edits; record?: string[] }
+/** After each step: the position of its token, the most tokens, and the text so far. */
+interface Progress { position: number; most: number; text: string }
 /** The change of the log-probability in nats, and the position of the first token that changes (-1: none; null: the label). */
 interface SilencingEffect extends Head { change: number; position: number | null }
 

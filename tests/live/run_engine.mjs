@@ -36,7 +36,7 @@ const JOBS = {
       const { states } = model.encode(ids, trace, { segments, mask: kept });
       if (task !== "reading") model.logits(states, trace);
     }
-    return recordedIn(trace, []);
+    return recordedIn(trace);
   },
   /** The most probable ids, one after another. */
   write(_engine, { ids, count }) {
@@ -81,7 +81,7 @@ const JOBS = {
   greedy: (engine, { texts }) => texts.map(
     (text) => finish(greedy(engine.checkpoint.model, sourceOf(
       engine.checkpoint, text, "", engine.checkpoint.config.max_length
-    ).ids)).ids
+    ).ids, { specials: engine.checkpoint.specials })).ids
   ),
   /** The ids of each line, its tokens, their words and the text that they decode to. */
   tokenize: ({ checkpoint: { tokenizer } }, { lines }) => lines.map((line) => {
@@ -90,17 +90,9 @@ const JOBS = {
   }),
   /** Each line as the model reads it, and what was changed. */
   clean: (_engine, { lines }) => lines.map((line) => [clean(line), cleaningChanges(line)]),
-  translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {
-    const search = { random: () => random.shift() ?? 0, ...options.search }, steps = [];
-    const work = translating(engine.checkpoint, text, {
-      ...options, search, forced: new Map(forced), edits: editsOf(changes),
-    });
-    for (;;) {
-      const { done, value } = work.next();
-      if (done) return { ...value, steps };
-      steps.push(value);
-    }
-  },
+  translate: (engine, { text, changes = {}, forced = [], ...options }) => finish(translating(engine.checkpoint, text, {
+    ...options, forced: new Map(forced), edits: editsOf(changes),
+  })),
   silence: async (engine, { text }) => engine.silenceEachHead(await engine.result({ text })),
   /** How many heads are measured when a translation ends that was asked for meanwhile, and how many there are. */
   async "silence-meanwhile"(engine, { text }) {

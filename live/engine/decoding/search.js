@@ -1,33 +1,6 @@
-// What every search is made of: hypotheses, the decoder that it moves forward, and greedy search.
+// Greedy search, and the decoder that it moves forward.
 import { logSoftmax } from "../tensor.js";
-import { OUR_SPECIALS } from "../text/vocab.js";
 import { NO_TRACE } from "../trace.js";
-
-/** @type {Hypothesis} */
-export const EMPTY_HYPOTHESIS = { ids: [], logProbs: [], rows: [], finished: false };
-
-/** @param {{ logProbs: number[] }} hypothesis */
-export function logProbOf({ logProbs }) {
-  return logProbs.reduce((sum, value) => sum + value, 0);
-}
-
-/**
- * Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
- * @param {Hypothesis} hypothesis
- */
-export function scoreOf(hypothesis, lengthPenalty) {
-  return logProbOf(hypothesis) / Math.max(hypothesis.ids.length, 1) ** lengthPenalty;
-}
-
-/** The hypothesis with one more token. @param {Hypothesis} hypothesis @returns {Hypothesis} */
-export function extended({ ids, logProbs, rows }, token, logProb, row, finished) {
-  return { ids: [...ids, token], logProbs: [...logProbs, logProb], rows: [...rows, row], finished };
-}
-
-/** The ids of a hypothesis without its end token. @param {Hypothesis} hypothesis */
-export function writtenIds({ ids, finished }) {
-  return finished ? ids.slice(0, -1) : ids;
-}
 
 /** The indices of the largest numbers, largest first. @param {Float32Array} values */
 export function largestIndices(values, count) {
@@ -45,15 +18,10 @@ export function largestIndices(values, count) {
   return best;
 }
 
-/** They are needed twice: when a token is written, and when the text is. @type {WeakMap<Float32Array, number>} */
-const entropies = new WeakMap();
-
 /** The entropy of a distribution in nats: how uncertain the model was. @param {Float32Array} logProbs */
 export function entropyOf(logProbs) {
-  let entropy = entropies.get(logProbs) ?? 0;
-  if (!entropies.has(logProbs))
-    for (const value of logProbs) if (value !== -Infinity) entropy -= Math.exp(value) * value;
-  entropies.set(logProbs, entropy);
+  let entropy = 0;
+  for (const value of logProbs) if (value !== -Infinity) entropy -= Math.exp(value) * value;
   return entropy;
 }
 
@@ -73,10 +41,10 @@ export function lengthLimit(sourceLength, maxLength, fewest = 0) {
 export class DecoderState {
   /**
    * Encode the source, and read what is forced at the beginning.
-   * @param {Model} model @param {number[]} source Token ids. @param {SearchOptions} [options]
+   * @param {Model} model @param {number[]} source Token ids. @param {SearchOptions} options
    */
-  constructor(model, source, options = {}) {
-    const { specials = OUR_SPECIALS, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = options;
+  constructor(model, source, options) {
+    const { specials, forced = new Map(), limit = 0, given = 0, trace = NO_TRACE } = options;
     const { max_length } = model.config, { first = null } = specials;
     this.model = model;
     this.trace = trace;
@@ -84,12 +52,10 @@ export class DecoderState {
     this.fixed = first !== null && !forced.has(0);
     this.forced = this.fixed ? new Map([[0, first], ...forced]) : forced;
     this.memory = model.encode(source, trace);
-    /** @type {any[]} */
-    this.caches = [model.startCache()];
+    this.cache = model.startCache();
     this.source = source;
     /** @type {number[]} */
-    this.ids = []; // what the first row has read; rules are for a search with one row
-    this.length = 0; // how many tokens the search has read
+    this.ids = []; // what it has read
     this.lastForced = Math.max(-1, ...forced.keys());
     this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(
       source.length, max_length, specials.rules?.fewest
@@ -98,9 +64,9 @@ export class DecoderState {
     this.ahead = this.readAhead();
   }
 
-  /** Logits (T, V) after each of the newest tokens of a row. @param {number[]} ids @param {number} row */
-  decode(ids, row) {
-    return this.model.decode(ids, this.memory, this.trace, this.caches[row]);
+  /** Logits (T, V) after each of the newest tokens. @param {number[]} ids */
+  decode(ids) {
+    return this.model.decode(ids, this.memory, this.trace, this.cache);
   }
 
   /**
@@ -111,7 +77,7 @@ export class DecoderState {
     if (!this.given) return [];
     const ids = Array.from({ length: this.given }, (_, i) => (i ? this.forced.get(i - 1) ?? 0 : this.specials.start));
     this.trace.nextPass(0);
-    const { data, shape: [T, V] } = this.decode(ids, 0);
+    const { data, shape: [T, V] } = this.decode(ids);
     return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
   }
 
@@ -130,26 +96,18 @@ export class DecoderState {
   }
 
   /**
-   * One pass of the decoder for each row.
-   * @param {number[]} tokens The newest token of each row.
-   * @returns {{ allowed: Float32Array[], forced: number | undefined, step: Step }} Scores for each row:
+   * One pass of the decoder.
+   * @param {number} token The newest one.
+   * @returns {{ allowed: Float32Array, forced: number | undefined, logProbs: Float32Array, fixed: boolean }} Scores:
    *   log-probabilities, or logits with the changes of the model's rules; minus infinity for each token that must not
-   *   be written. The token that is forced; and the step, with the model's own distributions.
+   *   be written. The token that is forced; and the model's own distribution.
    */
-  advance(tokens) {
-    const position = this.length++, forced = this.forced.get(position), ahead = this.ahead[position];
-    /** @type {number[]} */
-    const passes = [];
-    /** @type {Float32Array[]} */
-    const allowed = [];
-    this.ids.push(tokens[0]);
-    const distributions = tokens.map((token, row) => {
-      passes.push(ahead ? 1 : this.trace.nextPass(position));
-      const logits = ahead ?? this.decode([token], row).data, logProbs = ahead ?? logSoftmax(logits);
-      allowed.push(this.allowedOf(logProbs, logits, forced));
-      return logProbs;
-    });
-    return { allowed, forced, step: { distributions, passes, branches: [], fixed: this.fixed && !position } };
+  advance(token) {
+    const position = this.ids.length, forced = this.forced.get(position), ahead = this.ahead[position];
+    this.ids.push(token);
+    if (!ahead) this.trace.nextPass(position);
+    const logits = ahead ?? this.decode([token]).data, logProbs = ahead ?? logSoftmax(logits);
+    return { allowed: this.allowedOf(logProbs, logits, forced), forced, logProbs, fixed: this.fixed && !position };
   }
 
   /**
@@ -157,34 +115,24 @@ export class DecoderState {
    * token of a prompt never does.
    */
   ends(token) {
-    return this.specials.ends.includes(token) && this.length > Math.max(this.lastForced, this.given);
-  }
-
-  /** Take these rows for the next pass; a row may appear more than once. @param {number[]} rows */
-  select(rows) {
-    this.caches = rows.map((row, i) => (rows.indexOf(row) === i ? this.caches[row] : this.caches[row].copy()));
+    return this.specials.ends.includes(token) && this.ids.length > Math.max(this.lastForced, this.given);
   }
 }
 
 /**
  * Write the most probable token at each step.
- * @param {Model} model @param {number[]} source @param {SearchOptions} [options] @returns {Search}
+ * @param {Model} model @param {number[]} source @param {SearchOptions} options
+ * @returns {Generator<Step, { ids: number[], finished: boolean }>} `finished`: it wrote the token that ends a text.
  */
 export function* greedy(model, source, options) {
-  return yield* writeOneByOne(new DecoderState(model, source, options), (logProbs) => largestIndices(logProbs, 1)[0]);
-}
-
-/**
- * @param {DecoderState} decoder At its start. @param {(logProbs: Float32Array) => number} choose A token.
- * @returns {Search}
- */
-export function* writeOneByOne(decoder, choose) {
-  let hypothesis = EMPTY_HYPOTHESIS, token = decoder.specials.start;
-  while (!hypothesis.finished && hypothesis.ids.length < decoder.limit) {
-    const { allowed: [logProbs], forced, step } = decoder.advance([token]);
-    token = forced ?? choose(logProbs); // nothing is drawn there, so a prompt does not change a sample
-    hypothesis = extended(hypothesis, token, step.distributions[0][token], 0, decoder.ends(token));
-    yield { ...step, token };
+  const decoder = new DecoderState(model, source, options), ids = /** @type {number[]} */ ([]);
+  let token = decoder.specials.start, finished = false;
+  while (!finished && ids.length < decoder.limit) {
+    const { allowed, forced, logProbs, fixed } = decoder.advance(token);
+    token = forced ?? largestIndices(allowed, 1)[0];
+    ids.push(token);
+    finished = decoder.ends(token);
+    yield { token, logProbs, fixed };
   }
-  return hypothesis;
+  return { ids, finished };
 }

@@ -19,7 +19,7 @@ function specialsWith({ task, specials, config }, { size, specials: found }) {
   const translates = task === "translation", writes = translates || task === "continuation";
   const own = [...marks].filter((id) => id !== unknown && id !== mask);
   return {
-    ...specials, beams: false, unknown, before, mask: task === "filling" ? mask : null,
+    ...specials, unknown, before, mask: task === "filling" ? mask : null,
     start: translates ? specials.start : start ?? end ?? 0,
     after: task === "continuation" ? [] : after, // it would end the text
     separator: writes ? [] : separator,

@@ -41,9 +41,9 @@ export function classifyIds({ model, config }, ids, { edits = {}, record = [], s
     probabilities: labels.map((label, i) => /** @type {[string, number]} */ ([label, shares[i]])),
     logits: logits.data,
     ids,
-    maps: { ...attentionMaps(trace, config, [], ["encoder"]), ...(
+    maps: { ...attentionMaps(trace, config, ["encoder"]), ...(
       trace.names.includes(POOLING) && { pooling: trace.joined(POOLING) }
     ) },
-    recorded: recordedIn(trace, []),
+    recorded: recordedIn(trace),
   };
 }

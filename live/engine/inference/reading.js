@@ -36,7 +36,7 @@ export function resultOfReading(checkpoint, text, second, { edits = {}, record =
   return {
     text: filled.some((id, i) => id !== ids[i]) ? parts.map((part) => tokenizer.decode(part)).join(" / ") : "",
     source, read: [], written: [], finished: true, dropped, languages: [languages[0], languages[0]],
-    maps: attentionMaps(trace, config, [], ["encoder"]),
-    recorded: recordedIn(trace, []),
+    maps: attentionMaps(trace, config, ["encoder"]),
+    recorded: recordedIn(trace),
   };
 }

@@ -37,10 +37,6 @@ export class RecurrentCache {
   length = 0;
   state = new Float32Array(0);
   keys = new KeyValue();
-
-  copy() {
-    return Object.assign(new RecurrentCache(), this); // a step replaces the state and does not change it
-  }
 }
 
 /** One head: e = vᵀ tanh(W s + U h), then the weighted mean of the h (Bahdanau et al. 2015, appendix A.1.2). */
