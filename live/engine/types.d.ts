@@ -6,7 +6,13 @@ type Matrix = import("./matrix.js").Matrix;
 /** The weight is (outputs, inputs), as in PyTorch. */
 interface Linear { weight: Matrix; bias: Float32Array | null }
 type Norm = import("./network/norms.js").Norm;
-type LayerPositions = import("./network/positional.js").LayerPositions;
+/**
+ * What an attention layer does to distinguish positions: rotate queries or keys (H, T, K), the first of which has the
+ * position `offset`; or add numbers to the scores, (H, T, S).
+ */
+interface LayerPositions {
+  rotate?(x: Tensor, offset: number): Tensor; bias?(queries: number, keys: number, offset: number): Tensor;
+}
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
@@ -45,7 +51,7 @@ interface Sizes {
   score_scale: number; scale_by_layer: boolean; score_cap: number; attention_sinks: boolean;
   positional: string; // "sinusoidal", "learned", "rotary", "alibi", "relative" or "none"
   halves: boolean; // sines and cosines, or the numbers that are rotated together, stand in two halves
-  rotations?: number[][]; // of each layer: the speeds of its pairs, see `RotaryPositions`
+  rotations?: number[][]; // of each layer: the speeds of its pairs, see `rotaryPositions`
   windows?: number[]; // of each layer: how many positions a query sees, 0 = all
   buckets: number; farthest: number; // of a relative bias
   embedding_scale: number; embedding_width: number; embedding_norm: boolean; token_types: number;

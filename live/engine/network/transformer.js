@@ -8,7 +8,7 @@ import { bucketedBias, linearBias } from "./distance_bias.js";
 import { ACTIVATIONS, Layer } from "./layers.js";
 import { causalMask, decoderMask, paddingMask } from "./masks.js";
 import { Norm } from "./norms.js";
-import { LayerPositions, RotaryPositions, rates, sinusoidalTable } from "./positional.js";
+import { rates, rotaryPositions, sinusoidalTable } from "./positional.js";
 
 /**
  * The rows of a matrix (V, D) that belong to token ids, times √D or another factor: (T, D).
@@ -61,12 +61,12 @@ export class Embedding {
 function layerPositions(weights, stack, { positional, num_heads, head_width, halves, rotations, ...config }) {
   if (positional === "rotary") {
     const speeds = rates(head_width);
-    return (layer) => new RotaryPositions(rotations ? rotations[layer] : speeds, halves);
+    return (layer) => rotaryPositions(rotations ? rotations[layer] : speeds, halves);
   }
   const table = () => weights.take(`${stack}.layers.0.self_attention.positions.table`, config.buckets, num_heads);
   const shared = positional === "alibi" ? linearBias(num_heads) : positional === "relative"
     ? bucketedBias(table(), config.farthest, stack === "encoder")
-    : new LayerPositions();
+    : {};
   return () => shared;
 }
 
