@@ -16,8 +16,7 @@ interface LayerPositions {
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
-/** The tensors of a model under our names. */
-type WeightSource = Pick<Weights, "has" | "take" | "matrix" | "linear">;
+type WeightSource = Weights;
 
 /** It returns a new tensor, or the same one unchanged. `first` is the position of the first query of the pass. */
 type Edit = (tensor: Tensor, first: number) => Tensor;

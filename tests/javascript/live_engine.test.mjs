@@ -132,8 +132,11 @@ test("a matrix may be stored transposed, with others, or in several files", asyn
   const shard = (name) => safetensors({ [name]: ["F32", [4, 6], stored] });
   const shards = { a: shard("joined"), b: shard("more") };
   const index = JSON.stringify({ weight_map: { joined: "a", more: "b" } }), weights = await Weights.open(shards, index);
-  const odd = weights.matrix("joined", 2, 6, { rows: (o) => 2 * o + 1, stored: 4 });
-  const last = weights.matrix("more", 3, 4, { transposed: true, rows: (o) => 3 + o, stored: 6 });
+  const parts = {
+    joined: { rows: (o) => 2 * o + 1, stored: 4 }, more: { transposed: true, rows: (o) => 3 + o, stored: 6 },
+  };
+  weights.place = (name) => [name, parts[name] ?? {}];
+  const odd = weights.matrix("joined", 2, 6), last = weights.matrix("more", 3, 4);
   const bytes = [];
   assert.ok(weights.bytes > 0 && odd.data.length === 0, "the memory is known before the numbers are read");
   await weights.read((progress) => bytes.push(progress));
@@ -186,7 +189,6 @@ test("damaged weights end in an error with a code", async () => {
   const long = await opened(safetensors({ ["x".repeat(9999)]: ["F32", [1], new Float32Array(1)] }));
   assert.throws(() => long.requireAllTaken(), ({ message }) => message.includes(`${"x".repeat(60)}…`));
   assert.throws(() => long.take("y".repeat(9999), 1), ({ message }) => message.length < 200);
-  weights.requireAllTaken([/^a$/]);
   for (const header of [null, [], 5, "x", {}, { a: null }, { a: 5 }]) await refused(safetensors(one, () => header));
   await refused(safetensors(one, ({ a }) => ({ a, b: a }))); // the same bytes twice
   await refused(safetensors(one, ({ a }) => ({ a, b: { ...a, data_offsets: [4, 8] } })));

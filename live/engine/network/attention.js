@@ -83,7 +83,7 @@ function swapped(data, A, B, K) {
 
 /** Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every step. */
 export class MultiHeadAttention {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config @param {LayerPositions} [positions] */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {LayerPositions} [positions] */
   constructor(weights, name, config, positions = /** @type {LayerPositions} */ ({}), layer = 0) {
     const { d_model: D, num_heads: H, num_kv_heads: G, head_width: K, norm_queries: normed } = config;
     const projection = (part, outputs, inputs) => weights.linear(

@@ -20,7 +20,7 @@ export function tokenVectors(ids, tokens, scale = Math.sqrt(tokens.shape[1])) {
 
 /** Token vector × √d_model + position ("Attention Is All You Need", sections 3.4 and 3.5); BERT adds more. */
 export class Embedding {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config @param {Matrix} tokens (V, D) */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Matrix} tokens (V, D) */
   constructor(weights, name, config, tokens) {
     const { positional, max_length, token_types: types, d_model } = config, width = tokens.shape[1];
     this.name = name;
@@ -55,7 +55,7 @@ export class Embedding {
 
 /**
  * What the self-attention of each layer of a stack does for positions.
- * @param {WeightSource} weights @param {"encoder" | "decoder"} stack @param {Sizes} config
+ * @param {Weights} weights @param {"encoder" | "decoder"} stack @param {Sizes} config
  * @returns {(layer: number) => LayerPositions}
  */
 function layerPositions(weights, stack, { positional, num_heads, head_width, halves, rotations, ...config }) {
@@ -73,7 +73,7 @@ function layerPositions(weights, stack, { positional, num_heads, head_width, hal
 /** A stack of layers with its embedding, and with a norm at its end if the norms of its layers do not come last. */
 class LayerStack {
   /**
-   * @param {WeightSource} weights @param {"encoder" | "decoder"} name @param {Sizes} config @param {Matrix} tokens
+   * @param {Weights} weights @param {"encoder" | "decoder"} name @param {Sizes} config @param {Matrix} tokens
    */
   constructor(weights, name, config, tokens) {
     const positions = layerPositions(weights, name, config);
@@ -98,7 +98,7 @@ class LayerStack {
 
 /**
  * The steps from the last states to the logits.
- * @param {WeightSource} weights @param {Sizes} config @param {Matrix} tokens
+ * @param {Weights} weights @param {Sizes} config @param {Matrix} tokens
  */
 function readoutOf(weights, config, tokens) {
   return config.readout.map((step) => {
@@ -124,7 +124,7 @@ function readoutOf(weights, config, tokens) {
 
 /** Encoder, decoder or both, and the way to the logits. */
 export class Transformer {
-  /** @param {WeightSource} weights @param {Sizes} config @param {number} padId Of padding in a text; -1 without it. */
+  /** @param {Weights} weights @param {Sizes} config @param {number} padId Of padding in a text; -1 without it. */
   constructor(weights, config, padId) {
     const { num_encoder_layers, num_decoder_layers, tie_embeddings: tied, embedding_width: width } = config;
     const matrix = (stack, rows) => weights.matrix(`${stack}.embedding.tokens.weight`, rows, width);
