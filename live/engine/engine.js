@@ -4,11 +4,10 @@ import { silencingEachHead } from "./analysis/silencing.js";
 import { EngineError, N_, readError, require, writeError } from "./errors.js";
 import { readingOf, running } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
-import { numLayers } from "./network/translators.js";
+import { headsOf } from "./network/translators.js";
 import { openCheckpoint, readCheckpoint } from "./opening.js";
 import { fromPorts, withPorts } from "./remote.js";
 import { sizeOf } from "./tensor.js";
-import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
 const METHODS = { open: 1, describe: 1, result: 2, silenceEachHead: 2, read: 3 };
@@ -43,13 +42,10 @@ async function inTurns(work, { report, signal }, waits) {
 /** What a page knows of a checkpoint. @param {AnyCheckpoint} checkpoint @returns {Info} */
 function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials, weights }) {
   const used = [...weights.entries.values()].filter(({ places }) => places.length);
-  /** @type {Record<string, [number, number]>} */
-  const heads = Object.fromEntries(Object.keys(KINDS).map(
-    (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
-  ));
   return {
-    family, task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
-    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask), bytes: weights.bytes,
+    family, task, config, languages, figures, notFinite, heads: headsOf(config), bytes: weights.bytes,
+    readsPairs: Boolean(specials.separator?.length),
+    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask),
     parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0),
   };
 }

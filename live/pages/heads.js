@@ -2,7 +2,7 @@
 import { button, caption, heading, mount, onCell, place, segmented, slider, toggle } from "../controls/controls.js";
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
-import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
+import { everyHead, noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
 import { outcomesOf } from "../engine/inference/run.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
 import { draw, el, find } from "../ui/dom.js";
@@ -193,12 +193,6 @@ function paintedSentence(cells) {
 }
 
 // What a change does to a translation: the log-probability of its tokens, and the effect of silencing each head alone.
-
-/** Every head of a model. @param {Record<string, number[]>} heads Kind → layers and heads. @returns {Head[]} */
-export function everyHead(heads) {
-  return kindsOf(heads).flatMap((kind) => times(heads[kind][0] * heads[kind][1], (i) =>
-    ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
-}
 
 /**
  * The log-probability of the outcomes of a run in nats, as another run of the same text gives it.
