@@ -16,7 +16,6 @@ interface LayerPositions {
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
-type WeightSource = Weights;
 
 /** It returns a new tensor, or the same one unchanged. `first` is the position of the first query of the pass. */
 type Edit = (tensor: Tensor, first: number) => Tensor;
@@ -104,8 +103,8 @@ interface Description {
   languages?: [string, string]; // of a translator, where they are known
   segments: number; // how many parts of a text the model can tell apart: 2 for a pair, 0 or 1 for none
 }
-/** `segments`: the part of each token, from 0. `mask`: 1 for a token, 0 for padding; without it, the padding of ours. */
-interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
+/** `segments`: the part of each token, from 0. */
+interface EncodeOptions { segments?: number[] }
 /** A model of any family. It has the methods of its task. T tokens are read, S of them by an encoder. */
 interface Model {
   config: Sizes;
@@ -114,8 +113,6 @@ interface Model {
   encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
   /** Logits (T, V) of a translation or a continuation for the token after each of T tokens. A cache has the tokens before these. */
   decode(target: number[], memory: Memory | null, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
-  /** Logits (T, V) of a continuation; logits (1, C) of a class. */
-  forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
   /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
   logits(states: Tensor, trace: Visitor): Tensor;
 }
@@ -199,13 +196,13 @@ interface Run { text: string; second?: string; search?: { method?: string }; for
  * What a model did, for every task: the fields of model/inference/run.py. At position t the decoder reads `read[t]`
  * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
  * queries, keys), 1 = may attend. `prompt_length`: how many of the first written tokens are a prompt. Only a
- * classification has probabilities. `maps` has "pooling", (H, 1, S), where a learned query pools.
+ * classification has probabilities.
  */
 interface Result {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
   masks?: Record<string, { data: Uint8Array; shape: number[] }>; prompt_length?: number; first_token_fixed?: boolean;
-  probabilities?: [string, number][]; logits?: Float32Array;
+  probabilities?: [string, number][];
 }
 /** What a model predicted at a place: a token, or a label, which has none. */
 interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }

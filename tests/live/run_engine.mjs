@@ -9,7 +9,7 @@ import { FOREIGN } from "../../live/engine/foreign/open.js";
 import { EngineError } from "../../live/engine/errors.js";
 import { LocalEngine } from "../../live/engine/engine.js";
 import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
-import { classifyIds } from "../../live/engine/inference/classify.js";
+import { resultOfReading } from "../../live/engine/inference/reading.js";
 import { recordedIn, sourceOf } from "../../live/engine/inference/run.js";
 import { translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
@@ -25,15 +25,14 @@ let classifier, foreign;
 
 const JOBS = {
   /** One pass of a model of another library over ids: what passes the hook points. A decoder may read them in parts. */
-  pass(_engine, { ids, target, segments, mask, parts = [ids.length], changes = {} }) {
+  pass(_engine, { ids, target, segments, parts = [ids.length], changes = {} }) {
     const { task, model } = foreign, trace = new Trace({ edits: editsOf(changes) });
-    const kept = mask && Uint8Array.from(mask);
-    if (task === "translation") model.decode(target, model.encode(ids, trace, { mask: kept }), trace);
+    if (task === "translation") model.decode(target, model.encode(ids, trace), trace);
     else if (task === "continuation") {
       const cache = parts.length > 1 ? model.startCache() : undefined;
-      for (const length of parts) model.forward(ids.splice(0, length), trace, cache);
+      for (const length of parts) model.decode(ids.splice(0, length), null, trace, cache);
     } else {
-      const { states } = model.encode(ids, trace, { segments, mask: kept });
+      const { states } = model.encode(ids, trace, { segments });
       if (task !== "reading") model.logits(states, trace);
     }
     return recordedIn(trace);
@@ -101,9 +100,10 @@ const JOBS = {
     await engine.result({ text });
     return [measured.length, (await all).length];
   },
-  classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, {
-    edits: editsOf(changes), record,
-  }),
+  /** The class of a text with these ids, the last of which is added to each text. */
+  classify: (_engine, { ids, changes = {}, record }) => resultOfReading({
+    ...classifier, tokenizer: { encode: () => ids.slice(0, -1), shown: String, words: (all) => all.map((_, i) => i) },
+  }, "", "", { edits: editsOf(changes), record }),
 };
 
 /** JSON, with arrays of numbers as base64. */
@@ -132,7 +132,9 @@ if (description.family !== "headlight") {
 } else
 if (description.task === "classification") { // its words need spaCy, so the tests give ids
   const weights = await Weights.open({ file });
-  classifier = { ...description, model: opener.modelOf(description, weights) };
+  classifier = {
+    ...description, model: opener.modelOf(description, weights), specials: opener.specialsOf(description, null),
+  };
   await weights.read();
 } else await engine.open({ texts, weights: { "model.safetensors": file } });
 const results = [];

@@ -113,13 +113,13 @@ def test_every_hook_point_of_the_classifier() -> None:
         ours, recording = record_classification(checkpoint, text, record=("*",), edits=edits)
         job = {"job": "classify", "ids": list(ours.ids), "record": ["*"], "changes": changes}
         (found,) = run_engine(checkpoint.path, [job])
-        assert found["label"] == ours.label
+        assert found["text"] == ours.label
         assert_same(
             "probabilities",
             np.array(list(ours.probabilities.values())),
             np.array([share for _, share in found["probabilities"]]),
         )
-        assert_same("pooling", ours.pooling, found["maps"]["pooling"])
+        assert_same("pooling", ours.pooling, found["recorded"]["pooling.attention.weights"])
         weights = "encoder.layers.0.self_attention.weights"  # a result has them as maps
         assert {weights, *recording.trace.names} == set(found["recorded"])
         assert_same(weights, ours.maps["encoder"], found["recorded"][weights])

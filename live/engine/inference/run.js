@@ -130,7 +130,7 @@ function cutPair(a, b, room) {
 
 /**
  * A token with the candidates at its place, best first. It is certain where the model chose nothing.
- * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs @returns {Token}
+ * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs
  */
 export function withCandidates(tokenizer, token, logProbs, fixed = false) {
   const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });

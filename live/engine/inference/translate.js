@@ -4,7 +4,6 @@ import { greedy, lengthLimit } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { editsOf } from "../interventions.js";
 import { KINDS, Trace } from "../trace.js";
-import { resultOfClassifying } from "./classify.js";
 import { resultOfReading } from "./reading.js";
 import { ATTENTION, attentionMaps, attentionMasks, recordedIn, shownTokens, sourceOf, withCandidates } from "./run.js";
 
@@ -90,7 +89,7 @@ export function* running(checkpoint, { text, second = "", search, forced = [], c
     !isPair || specials.separator?.length, "no-pairs",
     N_("This model reads single texts: its tokenizer has no template for two. Leave the second text out."),
   );
-  if (task === "classification") return resultOfClassifying(checkpoint, text, second, { edits, record });
-  if (task === "filling" || task === "reading") return resultOfReading(checkpoint, text, second, { edits, record });
-  return yield* translating(checkpoint, text, { forced: new Map(forced), edits, record });
+  if (task === "translation" || task === "continuation")
+    return yield* translating(checkpoint, text, { forced: new Map(forced), edits, record });
+  return resultOfReading(checkpoint, text, second, { edits, record });
 }

@@ -149,11 +149,11 @@ export class Transformer {
    * See `Model.encode`.
    * @param {number[]} ids @param {Visitor} trace @param {EncodeOptions} [options] @returns {Memory}
    */
-  encode(ids, trace, { segments, mask } = {}) {
-    const kept = mask ? paddingMask(mask, 0) : paddingMask(ids, this.padId), { encoder } = this;
+  encode(ids, trace, { segments } = {}) {
+    const mask = paddingMask(ids, this.padId), { encoder } = this;
     if (!encoder) return { states: null, source: ids, mask: null }; // `decode` needs only the tokens that it reads
-    const states = encoder.forward(encoder.embedding.forward(ids, trace, 0, segments), trace, () => ({ mask: kept }));
-    return { states, source: ids, mask: kept };
+    const states = encoder.forward(encoder.embedding.forward(ids, trace, 0, segments), trace, () => ({ mask }));
+    return { states, source: ids, mask };
   }
 
   /**
@@ -173,16 +173,9 @@ export class Transformer {
     return this.logits(states, trace); // (T, V)
   }
 
-  /** See `Model.forward`. @param {number[]} ids @param {Visitor} trace @param {DecoderCache} [cache] */
-  forward(ids, trace, cache) {
-    if (this.decoder) return this.decode(ids, null, trace, cache);
-    const { states, mask } = this.encode(ids, trace);
-    return this.logits(/** @type {Tensor} */ (states), trace, mask);
-  }
-
-  /** See `Model.logits`. @param {Tensor} states @param {Visitor} trace @param {Mask} [mask] Of padding. */
-  logits(states, trace, mask = null) {
-    const read = this.pooling ? trace.visit("pooled", this.pooling.forward(states, trace, mask)) : states;
+  /** See `Model.logits`. @param {Tensor} states @param {Visitor} trace */
+  logits(states, trace) {
+    const read = this.pooling ? trace.visit("pooled", this.pooling(states, trace)) : states;
     return trace.visit("logits", this.readout.reduce((x, step) => step(x), read));
   }
 }
