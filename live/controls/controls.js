@@ -89,22 +89,6 @@ export function beside(most, width, maps) {
   return el("div", { class: "two beside", style: `--least:max(${width}px, ${90 / most}%)` }, maps);
 }
 
-/**
- * Call a function with the cell of a map that is chosen, with the pointer or with Enter.
- * @param {any} home The place of the map. @param {((cell: Cell) => void) | false} choose
- */
-export function onCell(home, choose) {
-  home.classList.toggle("choosable", Boolean(choose));
-  home.onclick = choose && (({ target }) => {
-    const cell = target.dataset?.cell?.split(",").map(Number);
-    if (cell) choose(cell);
-  });
-  // The key chooses a cell, and must not scroll.
-  home.onkeydown = choose && ((event) => {
-    if (event.key === " " && event.target.matches(".map")) event.preventDefault();
-  });
-}
-
 /** The place of a component; `mount` fills it. @param {string} name @param {string} [more] Classes. */
 export function place(name, more = "") {
   return el("div", { class: `part ${more}`.trim(), "data-part": name });
