@@ -1,6 +1,6 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
 // page that the link names. A page draws itself from the choices; when one changes, it draws again.
-import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
+import { button, cutNote, field, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
 import { chosenHead } from "../controls/heads.js";
 import { EngineError, N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
@@ -418,17 +418,12 @@ export class App {
       draw(find(this.main, ".empty"), [note(sentence)]);
       announce(sentence);
     };
+    const usual = { type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang };
     return el("div", { class: `ask${listed.pairs ? " pair" : ""}` }, [
-      el("label", { class: "control" }, [
-        el("span", { class: "label" }, this.label),
-        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
-          value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
-      ]),
-      ...(listed.pairs ? [el("label", { class: "control" }, [
-        el("span", { class: "label" }, say("Second text (optional)")),
-        el("input", { name: "second", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
-          value: this.second, onchange: ({ target }) => this.change({ second: target.value.trim() }) }),
-      ])] : []),
+      field(this.label, { ...usual, name: "text", value: this.draft ?? this.text,
+        oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
+      ...(listed.pairs ? [field(say("Second text (optional)"), { ...usual, name: "second", value: this.second,
+        onchange: ({ target }) => this.change({ second: target.value.trim() }) })] : []),
       list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map(twice)], NO_EXAMPLE,
         (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang }),
     ]);

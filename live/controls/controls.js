@@ -1,5 +1,5 @@
 // The inputs and texts that several pages share, as descriptions for `draw`.
-import { el } from "../ui/dom.js";
+import { el, select, tableOf } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 
 /**
@@ -17,6 +17,16 @@ export function segmented(label, options, chosen, choose) {
   ]);
 }
 
+/** A field to type in. @param {string} label @param {Record<string, any>} attributes @returns {Described} */
+export function field(label, attributes) {
+  return labelled(label, el("input", attributes));
+}
+
+/** @param {string} label @param {Described} control */
+function labelled(label, control) {
+  return el("label", { class: "control" }, [el("span", { class: "label" }, label), control]);
+}
+
 /**
  * @param {string} label
  * @param {[string, string][]} options Value and name.
@@ -25,11 +35,7 @@ export function segmented(label, options, chosen, choose) {
  * @returns {Described}
  */
 export function list(label, options, chosen, choose, attributes = {}) {
-  return el("label", { class: "control" }, [
-    el("span", { class: "label" }, label),
-    el("select", { ...attributes, value: chosen, onchange: ({ target }) => choose(target.value) },
-      options.map(([value, name]) => el("option", { value }, name))),
-  ]);
+  return labelled(label, select(options, chosen, choose, attributes));
 }
 
 /** A switch. @param {string} label @param {boolean} on @param {(on: boolean) => void} change @param {string} [title] */
@@ -55,12 +61,9 @@ export function button(label, onclick, attributes = {}) {
  * @param {(value: number) => void} change
  */
 export function slider(label, range, value, change) {
-  return el("label", { class: "control" }, [
-    el("span", { class: "label" }, `${label}: ${value}`),
-    el("input", {
-      type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value,
-    }),
-  ]);
+  return field(`${label}: ${value}`, {
+    type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value,
+  });
 }
 
 /** A sentence about what the page cannot do or has left out. @param {string | Described[]} content */
@@ -130,20 +133,10 @@ function endWhere(isLeft) {
  * @param {() => void} redraw
  */
 export function table(title, content, state, redraw) {
-  const cells = (tag, texts) => texts.map((text, i) => el(
-    i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text
-  ));
-  const filled = () => {
-    const { head, rows } = content();
-    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
-      [el("table", { style: `--columns:${head.length}` }, [
-      el("thead", {}, [el("tr", {}, cells("th", head))]),
-      el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
-    ])])];
-  };
+  const { head, rows } = state.table ? content() : { head: [], rows: [] };
   return el("details", { class: "numbers",
     ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },
-    [el("summary", {}, title), ...(state.table ? filled() : [])]);
+    [el("summary", {}, title), ...(state.table ? [tableOf(title, head, rows)] : [])]);
 }
 
 /** The first characters of a text. @param {string} text @param {number} most */

@@ -1,6 +1,6 @@
 // The table of an atlas: the numbers of each head, and what they are called.
 import { decodeFloats } from "./numbers.js";
-import { say } from "./words.js";
+import { capitalized, headName, say } from "./words.js";
 
 const ENDS = ["", "_low", "_high"]; // of a number: its mean, and the ends of its 95 % interval
 
@@ -8,6 +8,9 @@ const ENDS = ["", "_low", "_high"]; // of a number: its mean, and the ends of it
 export const KIND_TITLES = {
   cross: () => say("cross"), encoder: () => say("encoder self"), decoder: () => say("decoder self"),
 };
+
+/** The title of a head. */
+export const titleOf = ({ kind, layer, head }) => capitalized(`${KIND_TITLES[kind]()}, ${headName(layer, head)}`);
 
 /** A number → its title, its meaning in a sentence, and its unit. @type {Record<string, () => string[]>} */
 const NUMBERS = {
