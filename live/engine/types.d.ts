@@ -165,8 +165,11 @@ interface AnyCheckpoint {
   readonly notFinite: string[]; // the tensors with numbers that are not finite
 }
 
-/** A step of a search: its token, the model's own log-probabilities of the whole vocabulary; `fixed`: see `Specials.first`. */
-interface Step { token: number; logProbs: Float32Array; fixed: boolean }
+/**
+ * A step of a search: its token, the model's own log-probabilities of the whole vocabulary, and the most tokens after a
+ * prompt. `fixed`: see `Specials.first`.
+ */
+interface Step { token: number; logProbs: Float32Array; fixed: boolean; most: number }
 /**
  * Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit; how
  * many of the first forced tokens are a prompt.

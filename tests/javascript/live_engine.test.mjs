@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { readConfig } from "../../live/engine/checkpoint.js";
-import { finish, largestIndices } from "../../live/engine/decoding/search.js";
+import { largestIndices } from "../../live/engine/decoding/search.js";
 import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
 import { running, translating } from "../../live/engine/inference/translate.js";
 import { readCheckpoint } from "../../live/engine/opening.js";
@@ -13,6 +13,7 @@ import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { linear, softmax, tensor } from "../../live/engine/tensor.js";
 import { say, useWords } from "../../live/ui/words.js";
+import { finish } from "../live/finish.mjs";
 
 /** Random numbers from 0 to 1, the same for the same seed: a counter, mixed (Steele et al. 2014). */
 function seededNumbers(seed) {

@@ -8,7 +8,7 @@ import { OURS } from "../../live/engine/checkpoint.js";
 import { FOREIGN } from "../../live/engine/foreign/open.js";
 import { EngineError } from "../../live/engine/errors.js";
 import { LocalEngine } from "../../live/engine/engine.js";
-import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
+import { greedy, largestIndices } from "../../live/engine/decoding/search.js";
 import { resultOfReading } from "../../live/engine/inference/reading.js";
 import { recordedIn, sourceOf } from "../../live/engine/inference/run.js";
 import { translating } from "../../live/engine/inference/translate.js";
@@ -16,6 +16,7 @@ import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
 import { NO_TRACE, Trace } from "../../live/engine/trace.js";
+import { finish } from "./finish.mjs";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);

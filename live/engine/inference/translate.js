@@ -1,6 +1,6 @@
 // Compute a run: translate, continue, read or classify a text, and keep the attention maps of its passes.
 import { readChanges } from "../changes.js";
-import { greedy, lengthLimit } from "../decoding/search.js";
+import { greedy } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { editsOf } from "../interventions.js";
 import { KINDS, Trace } from "../trace.js";
@@ -16,17 +16,14 @@ const NEW_TOKENS = 40; // that a language model writes after a text
  */
 function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
   const { task, config: { max_length: length }, specials } = checkpoint;
-  if (task !== "continuation") {
-    const found = sourceOf(checkpoint, text, "", length);
-    const usual = lengthLimit(found.ids.length, length, specials.rules?.fewest);
-    return { ...found, options: { specials, forced, limit }, given: 0, most: Math.min(limit, length) || usual };
-  }
+  if (task !== "continuation")
+    return { ...sourceOf(checkpoint, text, "", length), options: { specials, forced, limit, given: 0 } };
   const most = Math.min(limit || NEW_TOKENS, Math.floor(length / 2));
   const found = sourceOf(checkpoint, text, "", length - most), [start, ...prompt] = found.ids, given = prompt.length;
   const options = {
     specials: { ...specials, start }, forced: new Map([...forced, ...prompt.entries()]), limit: given + most, given,
   };
-  return { ...found, options, given, most };
+  return { ...found, options };
 }
 
 /**
@@ -36,14 +33,14 @@ function searchInput(checkpoint, text, { forced = new Map(), limit = 0 }) {
  */
 export function* translating(checkpoint, text, { edits = {}, record = [], ...asked } = {}) {
   const { model, task, config, specials, tokenizer, languages } = checkpoint, continues = task === "continuation";
-  const { tokens, ids: source, options, given, most, dropped } = searchInput(checkpoint, text, asked);
+  const { tokens, ids: source, options, dropped } = searchInput(checkpoint, text, asked), { given } = options;
   const trace = new Trace({ record: [ATTENTION, ...record], edits });
   const search = greedy(model, source, { ...options, trace }), steps = /** @type {Step[]} */ ([]);
   let found = search.next();
   for (; !found.done; found = search.next()) {
     steps.push(found.value);
     const ids = steps.slice(given).map(({ token }) => token);
-    if (ids.length) yield { position: ids.length - 1, most, text: tokenizer.decode(ids) };
+    if (ids.length) yield { position: ids.length - 1, most: found.value.most, text: tokenizer.decode(ids) };
   }
   const { ids, finished } = found.value, before = continues ? source.slice(0, 1) : [];
   const written = shownTokens(tokenizer, specials, ids).map((token, t) => withCandidates(
