@@ -71,8 +71,10 @@ interface Family extends Layout {
   block(values: Values, sizes: any, task: Task, labels?: string[]): Values;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
-type DecoderCache = import("./network/cache.js").DecoderCache;
-type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
+/** What decoding keeps between steps: keys and values of each layer. */
+interface DecoderCache { selfAttention: KeyValue[]; crossAttention: KeyValue[] }
+/** What decoding keeps between steps: the state of the decoder (C), and the keys of the source. */
+interface RecurrentCache { state: Float32Array; keys: KeyValue }
 /** What the encoder read and computed, (S, D); null without an encoder. */
 interface Memory { states: Tensor | null; source: number[]; mask: Mask }
 /** A model that writes. */

@@ -303,7 +303,7 @@ test("a softmax leaves a row without numbers at 0, and GELU is that of the error
 
 test("a mask allows earlier tokens that are not padding, and always the first", () => {
   assert.deepEqual([...decoderMask([0, 0, 5], 0)], [1, 0, 0, 1, 0, 0, 1, 0, 1]);
-  assert.deepEqual([...(paddingMask([4, 0], 0, 1) ?? [])], [1, 0]);
+  assert.deepEqual([...(paddingMask([4, 0], 0) ?? [])], [1, 0]);
   assert.equal(paddingMask([4, 5], 0), null);
 });
 

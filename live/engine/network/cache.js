@@ -31,16 +31,3 @@ export class KeyValue {
     return this;
   }
 }
-
-/** One `KeyValue` for the self-attention and one for the cross-attention of each decoder layer. */
-export class DecoderCache {
-  constructor(layers) {
-    this.selfAttention = Array.from({ length: layers }, () => new KeyValue());
-    this.crossAttention = Array.from({ length: layers }, () => new KeyValue());
-  }
-
-  /** Target positions that have been decoded. */
-  get length() {
-    return this.selfAttention[0].length;
-  }
-}

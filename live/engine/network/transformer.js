@@ -1,9 +1,9 @@
 // The Transformer ("Attention Is All You Need", Vaswani et al. 2017): an encoder, a decoder, or both. Token ids in,
 // logits out. `config` describes the block and everything around it, for our own models and for those of others.
 import { N_, require } from "../errors.js";
-import { linear, mapped } from "../tensor.js";
-import { DecoderCache } from "./cache.js";
-import { poolingOf } from "./classifier.js";
+import { linear, mapped, tensor } from "../tensor.js";
+import { MultiHeadAttention } from "./attention.js";
+import { KeyValue } from "./cache.js";
 import { bucketedBias, linearBias } from "./distance_bias.js";
 import { ACTIVATIONS, Layer } from "./layers.js";
 import { causalMask, decoderMask, paddingMask } from "./masks.js";
@@ -122,6 +122,27 @@ function readoutOf(weights, config, tokens) {
   });
 }
 
+/**
+ * The function that makes one vector of those of all tokens, (S, D) → (1, D): the mean, that of the first token, or
+ * what one learned query attends to (Lin et al. 2017).
+ * @param {Weights} weights @param {Sizes} config
+ * @returns {(states: Tensor, trace: Visitor) => Tensor}
+ */
+function poolingOf(weights, config) {
+  const { pooling, d_model: D } = config;
+  if (pooling === "first") return ({ data }) => tensor([1, D], data.slice(0, D));
+  if (pooling === "mean")
+    return ({ data, shape: [S] }) => mapped(tensor([1, D]), (_, i) => {
+      let sum = 0;
+      for (let at = i; at < data.length; at += D) sum += data[at];
+      return sum / S;
+    });
+  const query = tensor([1, D], weights.take("pooling.query", D).data);
+  const plain = { ...config, num_kv_heads: config.num_heads, score_cap: 0, attention_sinks: false };
+  const attention = new MultiHeadAttention(weights, "pooling.attention", plain);
+  return (memory, trace) => attention.forward(query, trace, { memory });
+}
+
 /** Encoder, decoder or both, and the way to the logits. */
 export class Transformer {
   /** @param {Weights} weights @param {Sizes} config @param {number} padId Of padding in a text; -1 without it. */
@@ -142,7 +163,8 @@ export class Transformer {
   }
 
   startCache() {
-    return new DecoderCache(this.config.num_decoder_layers);
+    const each = () => Array.from({ length: this.config.num_decoder_layers }, () => new KeyValue());
+    return { selfAttention: each(), crossAttention: each() };
   }
 
   /**
@@ -161,8 +183,8 @@ export class Transformer {
    * @param {number[]} target (T) @param {Memory | null} memory @param {Visitor} trace @param {DecoderCache} [cache]
    */
   decode(target, memory, trace, cache) {
-    const decoder = /** @type {LayerStack} */ (this.decoder), offset = cache?.length ?? 0, T = target.length;
-    const masks = new Map(), mask = (window) => {
+    const decoder = /** @type {LayerStack} */ (this.decoder), T = target.length;
+    const offset = cache?.selfAttention[0].length ?? 0, masks = new Map(), mask = (window) => {
       if (!masks.has(window))
         masks.set(window, cache ? causalMask(T, offset + T, window) : decoderMask(target, this.padId, window));
       return masks.get(window);
