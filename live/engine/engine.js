@@ -80,14 +80,9 @@ export class LocalEngine {
     return infoOf(await openCheckpoint(files));
   }
 
-  /** The open checkpoint. @param {Task} [wanted] Its task, if only one will do. @returns {AnyCheckpoint} */
-  opened(wanted) {
+  /** The open checkpoint. @returns {AnyCheckpoint} */
+  opened() {
     require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
-    const { task } = this.checkpoint;
-    require(
-      !wanted || task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."),
-      { task, wanted },
-    );
     return this.checkpoint;
   }
 
@@ -108,7 +103,7 @@ export class LocalEngine {
    * @param {EngineRequest} [request]
    */
   async read(source, target, { changes = {}, record } = {}) {
-    return readingOf(this.opened("translation"), source, target, { edits: editsOf(changes), record });
+    return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
   }
 }
 
