@@ -78,7 +78,7 @@ function pills(buttons) {
   return el("div", { class: "pills", role: "group", "aria-label": say("Your answer") }, buttons);
 }
 
-/** @param {Course} course @param {import("./progress.js").AnswerForm} form @param {number | undefined} given */
+/** @param {Course} course @param {import("./catalogue.js").AnswerForm} form @param {number | undefined} given */
 function tokens(course, { side }, given) {
   const { app, tokens: shown, opened } = course, lang = app.listed.languages[side === "writes" ? 1 : 0];
   const answered = given !== undefined && course.isAboutThisRun(opened?.link ?? "", given) ? given : undefined;
@@ -93,7 +93,7 @@ function tokens(course, { side }, given) {
 
 /**
  * A field with a button; Enter in the field is the same. Not a form: a frame may forbid it.
- * @param {Course} course @param {import("./progress.js").AnswerForm} form @param {any} answered
+ * @param {Course} course @param {import("./catalogue.js").AnswerForm} form @param {any} answered
  */
 function number(course, { low = 0, high = 0, step = 1 }, answered) {
   const answer = ({ target }) => {
