@@ -56,7 +56,8 @@ __all__ = [
 # What takes the place of a module: the page around the components is another one than that of the app.
 OWN = {"streamlit/bridge.js": "app/bridge.js"}
 IN_REPORT = {"app/answers.js": "app/recorded.js"}  # recorded answers in the place of an engine
-NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js")  # a batch and another model have no recorded answers
+# A batch and another model have no recorded answers, and nothing new is computed.
+NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js", "engine/engine.js")
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
