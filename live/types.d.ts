@@ -97,7 +97,7 @@ type MapSelection = { query?: number; key?: number } | null;
 
 interface Playback {
   show(index: number): void; // show one picture, counted from 0, and stop playing
-  set(known: number, options?: { index?: number }): void; // say which picture the server knows, and where to be
+  set(known: number, index: number): void; // say which picture the server knows, and where to be
   refresh(): void; // draw the same one again, from new data
   play(): void; // start or pause
   stop(): void; // pause, and forget what is not reported yet

@@ -129,10 +129,9 @@ function endWhere(isLeft) {
  * A table that is filled when it is opened.
  * @param {string} title
  * @param {() => { head: string[], rows: string[][] }} content The first cell of a row is its heading.
- * @param {{ table?: boolean }} state Keeps whether it is open.
- * @param {() => void} redraw
+ * @param {App} app Keeps whether it is open.
  */
-export function table(title, content, state, redraw) {
+export function table(title, content, { opened: state, redraw }) {
   const { head, rows } = state.table ? content() : { head: [], rows: [] };
   return el("details", { class: "numbers",
     ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },

@@ -21,7 +21,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
   const name = `${kind} ${hideSpecial} ${logarithmic} ${language}`;
   if (latest.translation !== translation || latest.name !== name) {
     const view = viewOf(translation, kind, { hideSpecial });
-    Object.assign(latest, { translation, name, view, grid: smallMaps(view, 0, 0, logarithmic) });
+    Object.assign(latest, { translation, name, view, grid: smallMaps(view, logarithmic) });
   }
   return latest;
 }
@@ -61,7 +61,7 @@ export async function showTranslate(root, app) {
           place("grid")]),
       el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : sumsOf(view, layer, head)),
         place("map"), el("p", { class: "like" }),
-        table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
+        table(say("Numbers"), () => numbers(view, layer, head), app)]),
     ]),
     el("div", { class: "row" }, switches(app)),
     place("between", "hidden"),
