@@ -13,6 +13,9 @@ interface Described {
   content: string | Described[] | undefined; // the text, the children, or undefined if other code draws there
 }
 
+/** An option of a list: its value and its name, or both as one text. */
+type Option = string | [value: string, name: string];
+
 /** What builds a component: it is built once, then updated, then closed. */
 interface Built {
   update(data?: any, setTriggerValue?: any): void; // draw new data

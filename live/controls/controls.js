@@ -28,9 +28,7 @@ function labelled(label, control) {
 }
 
 /**
- * @param {string} label
- * @param {[string, string][]} options Value and name.
- * @param {string} chosen @param {(value: string) => void} choose
+ * @param {string} label @param {Option[]} options @param {string} chosen @param {(value: string) => void} choose
  * @param {Record<string, any>} [attributes] Of the list.
  * @returns {Described}
  */

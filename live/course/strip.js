@@ -7,7 +7,6 @@ import { linkOf } from "./catalogue.js";
 import { rich } from "./rich.js";
 
 const MOST_CHIPS = 24; // tokens; more are a list
-const NOTHING = "-"; // an option without a value would get that of its label
 
 /**
  * @typedef {import("./course.js").Course} Course
@@ -87,8 +86,8 @@ function tokens(course, { side }, given) {
     el("button", pill(i === answered, () => course.answer(i)),
       [el("bdi", { lang: word >= 0 ? lang : false }, shortened(text, 40))])))];
   const options = shown.map(({ text }, i) => /** @type {[string, string]} */ ([String(i), `${i + 1} · ${text}`]));
-  return [list(say("Your answer"), [[NOTHING, say("Choose a token")], ...options], String(answered ?? NOTHING),
-    (value) => { if (value !== NOTHING) course.answer(Number(value)); }, { lang })];
+  return [list(say("Your answer"), [["", say("Choose a token")], ...options], String(answered ?? ""),
+    (value) => { if (value) course.answer(Number(value)); }, { lang })];
 }
 
 /**
@@ -117,8 +116,8 @@ function offers({ app, opened }) {
   const { offers: all } = /** @type {Opened} */ (opened).step;
   if (!all.length) return [];
   const names = all.map((one, i) => /** @type {[string, string]} */ ([String(i), Object.values(one).join(" · ")]));
-  return [list(say("Choose a sentence"), [[NOTHING, say("Or choose a sentence")], ...names], NOTHING,
-    (i) => { if (i !== NOTHING) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
+  return [list(say("Choose a sentence"), [["", say("Or choose a sentence")], ...names], "",
+    (i) => { if (i) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
 }
 
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */

@@ -75,11 +75,13 @@ export const atlasHeads = component((root) => {
     ? fallback : table.numbers[0]);
   const axes = () => [axis(data.x, "sinks"), axis(data.y, "entropy")];
 
+  const read = (text) => readRule(text, { numbers: table.columns, kinds: table.kinds });
+
   /** Read a rule while the visitor types. Until it can be read, the last one stays. @param {string} text */
   function use(text) {
     typed = text;
     try {
-      fulfils = readRule(text, { numbers: table.columns, kinds: table.kinds });
+      fulfils = read(text);
       [problem, rows] = ["", ROWS];
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;
@@ -242,8 +244,7 @@ export const atlasHeads = component((root) => {
   function ruleField(count) {
     const examples = EXAMPLES.filter((text) => {
       try {
-        const fits = readRule(text, { numbers: table.columns, kinds: table.kinds });
-        return chosenRows(table, fits, { by: "head", down: false }).length;
+        return chosenRows(table, read(text), { by: "head", down: false }).length;
       } catch {
         return false;
       }

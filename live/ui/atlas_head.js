@@ -226,7 +226,7 @@ export const atlasHead = component((root) => {
     return [
       title(say("Heads like this"), say("The number is the cosine of both profiles, at most 1.")),
       ...(data.others.length ? [el("label", {}, [el("span", {}, say("In another checkpoint")), select(
-        data.others.map((name) => [name, name]), beside, (name) => choose({ atlas_beside: name })
+        data.others, beside, (name) => choose({ atlas_beside: name })
       )])] : []),
       ...head.like.filter(isShown).map((one) => el("div", {}, [
         el("span", { class: "quiet" }, named(one)),

@@ -18,12 +18,15 @@ export function el(tag, attributes = {}, content = undefined) {
 
 /**
  * A list to choose from.
- * @param {[string, string][]} options Value and name.
- * @param {string} chosen @param {(value: string) => void} choose @param {Record<string, any>} [attributes]
+ * @param {Option[]} options @param {string} chosen @param {(value: string) => void} choose
+ * @param {Record<string, any>} [attributes]
  */
 export function select(options, chosen, choose, attributes = {}) {
   return el("select", { ...attributes, value: chosen, onchange: ({ target }) => choose(target.value) }, options.map(
-    ([value, name]) => el("option", { value }, name)
+    (option) => {
+      const [value, name = value] = [option].flat();
+      return el("option", { value }, name);
+    }
   ));
 }
 
