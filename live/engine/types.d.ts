@@ -77,8 +77,6 @@ interface DecoderCache { selfAttention: KeyValue[]; crossAttention: KeyValue[] }
 interface RecurrentCache { state: Float32Array; keys: KeyValue }
 /** What the encoder read and computed, (S, D); null without an encoder. */
 interface Memory { states: Tensor | null; source: number[]; mask: Mask }
-/** A model that writes. */
-type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
 
 /**
  * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
