@@ -101,7 +101,7 @@ const JOBS = {
     await engine.result({ text });
     return [measured.length, (await all).length];
   },
-  /** The class of a text with these ids, the last of which is added to each text. */
+  /** The class of a text with these ids. The last one is added to each text. */
   classify: (_engine, { ids, changes = {}, record }) => resultOfReading({
     ...classifier, tokenizer: { encode: () => ids.slice(0, -1), shown: String, words: (all) => all.map((_, i) => i) },
   }, "", "", { edits: editsOf(changes), record }),
