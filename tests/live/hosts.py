@@ -27,12 +27,10 @@ def serving(handler: Callable[..., BaseRequestHandler]) -> Iterator[ThreadingHTT
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=[0.02])  # else it ends half a second late
     thread.start()
-    try:
-        yield server
-    finally:  # else a test that fails leaves a thread that Python waits for
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 def address_of(server: ThreadingHTTPServer) -> str:

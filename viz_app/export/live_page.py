@@ -56,7 +56,8 @@ __all__ = [
 # What takes the place of a module: the page around the components is another one than that of the app.
 OWN = {"streamlit/bridge.js": "app/bridge.js"}
 IN_REPORT = {"app/answers.js": "app/recorded.js"}  # recorded answers in the place of an engine
-NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js")  # a batch and another model have no recorded answers
+# A batch and another model have no recorded answers, and nothing new is computed.
+NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js", "engine/engine.js")
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
@@ -82,7 +83,6 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 PART_STYLES: Mapping[str, str] = {"lessons": "course/course.css", "atlas": "ui/atlas.css"}  # of parts, by their names
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
-UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 END_OF_SCRIPT = re.compile("</(script)", re.IGNORECASE)  # only in a text: a regular expression may end with "</"
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
@@ -261,7 +261,7 @@ def code_of_page(
         hub: The page may ask a host for models.
     """
     left_out = {RECURRENT: not recurrent, LESSONS: not lessons, ATLAS_PAGE: not atlas, **dict.fromkeys(OF_HUB, not hub)}
-    without = UNUSED.union(name for name, is_left_out in left_out.items() if is_left_out)
+    without = {name for name, is_left_out in left_out.items() if is_left_out}
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
     parts = {name: part for name, part in PARTS.items() if form == "site" and part[0] not in without}
