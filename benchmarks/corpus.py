@@ -79,7 +79,8 @@ def measure(root: Path, steps: int = STEPS) -> None:
     tokens = sum(int(examples.index[side].sum()) for side in ("source", "target"))
     taken, count = time.perf_counter() - started, len(examples)
     print(f"{count:,} pairs of {tokens / 2 / count:.1f} tokens a side in {taken:.0f} s: process {memory()}")
-    print(f"ids {examples.nbytes / count:.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB on disk")
+    size = examples.index.nbytes + examples.values.nbytes
+    print(f"ids {size / count:.0f} bytes a pair, {size / 1e6:.0f} MB on disk")
     started = time.perf_counter()
     print(f"order of an epoch, {sum(1 for _ in batches.epoch(seed=1, number=1)):,} batches: ", end="")
     print(f"{time.perf_counter() - started:.1f} s: process {memory()}")

@@ -27,7 +27,7 @@ from model.cli.arguments import setting
 from model.config.model import ModelConfig
 from model.config.recipe import Recipe, load_recipe
 from model.network.cache import DecoderCache
-from model.network.direct import direct
+from model.network.own_model import direct
 from model.network.transformer import Transformer
 from model.training.train import train
 

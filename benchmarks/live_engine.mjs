@@ -1,10 +1,15 @@
 // Measures the engine of Headlight Live in Node.js for benchmarks/live.py: { folder, texts, repeats } → milliseconds.
 import { readFileSync } from "node:fs";
 import { readCheckpoint } from "../live/engine/opening.js";
-import { finish } from "../live/engine/decoding/search.js";
 import { translating } from "../live/engine/inference/translate.js";
 
-const translate = (checkpoint, text) => finish(translating(checkpoint, text));
+/** The whole translation of a text. */
+function translate(checkpoint, text) {
+  const work = translating(checkpoint, text);
+  let step = work.next();
+  while (!step.done) step = work.next();
+  return step.value;
+}
 
 /** The median of the milliseconds that some calls take, on the clock and on the processor. */
 function median(repeats, call) {

@@ -24,14 +24,13 @@ import pandas as pd
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.cli.resolve import folder_at
 from model.config.foreign import ForeignConfig
-from model.config.kinds import KINDS
+from model.config.kinds import KINDS, Sizes
 from model.config.search import GREEDY, SearchConfig
 from model.inference.export import maps_frame
 from model.inference.findings import finding_in_run
 from model.inference.opening import open_checkpoint as open_folder
 from model.inference.run import Result
 from model.inference.translate import translate
-from model.network.protocols import Sizes
 from model.text.cleaning import cleaning_note
 from model.trace import Edit
 

@@ -13,6 +13,9 @@ interface Described {
   content: string | Described[] | undefined; // the text, the children, or undefined if other code draws there
 }
 
+/** An option of a list: its value and its name, or both as one text. */
+type Option = string | [value: string, name: string];
+
 /** What builds a component: it is built once, then updated, then closed. */
 interface Built {
   update(data?: any, setTriggerValue?: any): void; // draw new data
@@ -97,7 +100,7 @@ type MapSelection = { query?: number; key?: number } | null;
 
 interface Playback {
   show(index: number): void; // show one picture, counted from 0, and stop playing
-  set(known: number, options?: { index?: number }): void; // say which picture the server knows, and where to be
+  set(known: number, index: number): void; // say which picture the server knows, and where to be
   refresh(): void; // draw the same one again, from new data
   play(): void; // start or pause
   stop(): void; // pause, and forget what is not reported yet

@@ -4,13 +4,14 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self, TypeVar
 
-__all__ = ["N_", "Message", "MessageError", "fill", "message_of"]
+__all__ = ["N_", "Message", "MessageError", "few", "fill", "first_line", "message_of"]
 
 Texts = TypeVar("Texts")
 
+LONGEST = 300  # characters of a message of another library
 PLACEHOLDER = re.compile(r"\{([a-z]\w*)\}")
 
 
@@ -43,6 +44,12 @@ class Message(str):
         return text
 
 
+def few(names: Sequence[str], most: int = 4) -> str:
+    """The first names of a list, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return Message("{names} and {n} more", names=shown, n=len(names) - most) if len(names) > most else shown
+
+
 class MessageError(Exception):
     """The base of the errors that a visitor reads."""
 
@@ -71,3 +78,14 @@ def message_of(error: BaseException) -> Message | None:
         return error.message
     first = error.args[0] if error.args else None
     return first if isinstance(first, Message) else None
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, at most 300 characters; the type of the error where it has no message.
+
+    A `Message` of our own stays one, so that an interface can word it.
+    """
+    own = message_of(error)
+    if own is not None and len(own) <= LONGEST:
+        return own
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:LONGEST]

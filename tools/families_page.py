@@ -42,7 +42,6 @@ Numbers are differences, relative to the largest number where the numbers are la
 - **Read**: *Read or guessed*: each layer as a sum of vectors, against the recorded layer.
 - **Masks**: the weights of a padded batch against the library's, and those of its short text against the library's
   without padding. Language models have their padding on the left, then on the right.
-- **Positions**: what is described against what the model does with the same token at twelve positions.
 - **Patch**: *Patch a head*: the effect of a patched head against the same patch in the library's model. Where a random
   model does the same for all donors, the logits of its two most probable outcomes are compared.
 
@@ -50,7 +49,7 @@ A letter in place of a number is a reason, which stands below the tables.
 """
 READ_ONLY = "read-only"
 COLUMNS: tuple[str, ...] = ("Family", "Maps", "Text", "Edit", "In the page")
-COLUMNS += ("One head", "Layers", "Predictions", "Why", "Read", "Masks", "Positions", "Patch")  # as in `ANALYSES`
+COLUMNS += ("One head", "Layers", "Predictions", "Why", "Read", "Masks", "Patch")  # as in `ANALYSES`
 
 
 @dataclass(frozen=True, kw_only=True)

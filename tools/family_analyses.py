@@ -20,14 +20,11 @@ from model.analysis.lens import logit_lens
 from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
-from model.checkpoints.tutorial_model import TutorialDecoder
 from model.config.section import ConfigError
-from model.foreign.models import ForeignModel
 from model.inference.passes import Side
 from model.inference.run import Run as ModelRun
 from model.network.residual_stream import StackName
 from tools.family_patching import patching_difference
-from tools.family_positions import position_difference
 from tools.library_run import LibraryRun, Run, run_library
 
 __all__ = ["ANALYSES"]
@@ -171,13 +168,6 @@ def library_of(run: Run, batch: PaddedBatch) -> LibraryRun:
     return run_library(run.pair, source, read, mask=source_real.long(), read_mask=read_real.long())
 
 
-def positions(run: Run) -> float:
-    """What the description of the positions says against what the model does with one token at many positions."""
-    model = run.pair.checkpoint.model
-    assert isinstance(model, ForeignModel | TutorialDecoder)
-    return max(position_difference(model, name) for name in stacks(run))
-
-
 ANALYSES: Mapping[str, Callable[[Run], float]] = {
     "One head": one_head,
     "Layer by layer": layer_by_layer,
@@ -185,6 +175,5 @@ ANALYSES: Mapping[str, Callable[[Run], float]] = {
     "Why this word": why_this_word,
     "Read or guessed": read_or_guessed,
     "Masks": masks,
-    "Positions": positions,
     "Patch a head": patching_difference,
 }

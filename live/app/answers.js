@@ -1,6 +1,6 @@
 // How the page gets its answers: from the engine, which reads the files of a checkpoint. In a report, `recorded.js`
 // takes the place of this file.
-import { serveEngine, startEngine } from "../engine/engine.js";
+import { startEngine } from "../engine/engine.js";
 import { requireSize } from "../engine/safetensors.js";
 import { decodeBytes } from "../ui/numbers.js";
 import { fileOf } from "./held.js";
@@ -34,11 +34,6 @@ export async function filesOf({ name, files, held = [], own }, { report, signal 
 /** The engine of the page. Where the script of the page is a file, a worker can run it too. @returns {Engine} */
 export function startAnswers() {
   return startEngine(/** @type {HTMLScriptElement | null} */ (document.querySelector("script[src^=app]"))?.src);
-}
-
-/** Answer the page from its worker. @param {any} scope Of the worker. */
-export function serveAnswers(scope) {
-  serveEngine(scope);
 }
 
 /** What a page that is one file holds under a name: gzip as base64. @param {string} id */

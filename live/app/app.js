@@ -1,6 +1,6 @@
 // Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the
 // page that the link names. A page draws itself from the choices; when one changes, it draws again.
-import { button, cutNote, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
+import { button, cutNote, field, firstOf, list, mount, note, place, unmount } from "../controls/controls.js";
 import { chosenHead } from "../controls/heads.js";
 import { EngineError, N_ } from "../engine/errors.js";
 import { cleaningChanges } from "../engine/text/cleaning.js";
@@ -19,7 +19,6 @@ import { Session } from "./session.js";
 import { SHARED } from "./shared.js";
 
 const LONGEST = 1000; // characters of a sentence
-const NO_EXAMPLE = "-"; // an option without a value would get that of its label
 // language → its letters, as in model/inference/confidence.py
 const LATIN = /\p{Script=Latin}/u, SCRIPTS = new Map([["de", LATIN], ["en", LATIN], ["zh", /\p{Script=Han}/u]]);
 const SENTENCE = /^(text|second|batch_.*|checkpoint|lesson|atlas_(head|second|like))$/; // choices that Back undoes
@@ -28,9 +27,6 @@ const RECORDED = N_(
 );
 const MOST_NAMES = 4; // of tensors in a sentence
 const PATIENCE = 500, MOST_PATIENCE = 2000; // milliseconds until a page shows what is written, and a button to stop it
-
-/** @type {(text: string) => [string, string]} An option of a list: its value and its label. */
-const twice = (text) => [text, text];
 
 class OutOfDate extends Error {}
 
@@ -418,19 +414,14 @@ export class App {
       draw(find(this.main, ".empty"), [note(sentence)]);
       announce(sentence);
     };
+    const usual = { type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang };
     return el("div", { class: `ask${listed.pairs ? " pair" : ""}` }, [
-      el("label", { class: "control" }, [
-        el("span", { class: "label" }, this.label),
-        el("input", { name: "text", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
-          value: this.draft ?? this.text, oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
-      ]),
-      ...(listed.pairs ? [el("label", { class: "control" }, [
-        el("span", { class: "label" }, say("Second text (optional)")),
-        el("input", { name: "second", type: "text", autocomplete: "off", spellcheck: "false", enterkeyhint: "go", lang,
-          value: this.second, onchange: ({ target }) => this.change({ second: target.value.trim() }) }),
-      ])] : []),
-      list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map(twice)], NO_EXAMPLE,
-        (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang }),
+      field(this.label, { ...usual, name: "text", value: this.draft ?? this.text,
+        oninput: ({ target }) => { this.draft = target.value; }, onchange: take }),
+      ...(listed.pairs ? [field(say("Second text (optional)"), { ...usual, name: "second", value: this.second,
+        onchange: ({ target }) => this.change({ second: target.value.trim() }) })] : []),
+      list(say("Examples"), [["", say("Examples")], ...listed.examples], "",
+        (text) => { if (text) this.change({ text }); }, { lang }),
     ]);
   }
 
@@ -578,10 +569,7 @@ function drawMenu(app) {
   draw(menu, [
     el("div", { class: "pages" }, app.pages.filter((name) => app.fits(name)).map(link)),
     el("div", { class: "settings" }, [
-      list(
-        say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name,
-        (checkpoint) => app.choose(checkpoint),
-      ),
+      list(say("Checkpoint"), checkpoints.map(({ name }) => name), app.listed.name, (one) => app.choose(one)),
       el("p", { class: "quiet" }, source && target && source !== target
         ? `${source} → ${target}` : app.isReport ? source : taskSentence(app.listed.task)),
       ...(app.isReport ? [] : [

@@ -23,22 +23,31 @@ export async function fileOf(file, watching) {
 /** Load a file past the browser's own cache. `total` is 0 if the server does not say it. */
 async function download(file, { report, signal } = /** @type {Watching} */ ({})) {
   const found = await fetch(file, { cache: "no-cache", signal }), total = Number(found.headers.get("content-length"));
-  let bytes = 0, problem = /** @type {any} */ (null); // a browser replaces the error of a stream by its own
-  const counted = new TransformStream({
-    transform(part, next) {
-      bytes += part.length;
-      try {
-        requireSize(bytes);
-        report?.({ bytes, total });
-      } catch (error) {
-        problem = error;
-        throw error;
-      }
-      next.enqueue(part);
-    },
+  const content = found.body && await collected(found.body, (bytes) => {
+    requireSize(bytes);
+    report?.({ bytes, total });
   });
-  return whole(file, new Response(found.body?.pipeThrough(counted), found))
-    .catch((error) => { throw problem ?? error; });
+  return whole(file, new Response(content, found));
+}
+
+/**
+ * What a stream gives.
+ * @param {ReadableStream} stream @param {(bytes: number) => void} watch Gets the bytes so far. An error that it throws
+ *   ends the stream.
+ */
+export async function collected(stream, watch) {
+  let bytes = 0, problem = /** @type {any} */ (null); // a browser replaces the error of a stream by its own
+  const counted = new TransformStream({ transform(part, next) {
+    bytes += part.length;
+    try {
+      watch(bytes);
+    } catch (error) {
+      problem = error;
+      throw error;
+    }
+    next.enqueue(part);
+  } });
+  return new Response(stream.pipeThrough(counted)).blob().catch((error) => { throw problem ?? error; });
 }
 
 /** @param {any} source The content, or a file with it as JSON. @returns {Promise<any>} */

@@ -3,6 +3,7 @@
 import { EngineError, N_, require, shown } from "../engine/errors.js";
 import { parseJson } from "../engine/json.js";
 import { MAX_FILES } from "./dropping.js";
+import { collected } from "./held.js";
 import { mostBytes } from "./own_files.js";
 import { SHARED } from "./shared.js";
 
@@ -120,19 +121,12 @@ function requireAnswer({ status, ok }, range, refusals, values) {
 
 /** @param {Response} found @param {number} most @param {any} values @returns {Promise<Blob>} */
 async function limited(found, most, { file }) {
-  const parts = [], reader = /** @type {ReadableStream<any>} */ (found.body).getReader();
-  let bytes = Number(found.headers.get("content-length"));
-  const check = () => require(
+  const check = (bytes) => require(
     bytes <= most, "text-too-large", N_("{file} has more than {most} MB. Choose another model."),
     { file, most: Math.ceil(most / 2 ** 20) },
   );
-  check();
-  bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read().catch(() => { throw new EngineError("hub-early", EARLY, { file }); });
-    if (done) return new Blob(parts);
-    bytes += value.length;
-    check();
-    parts.push(value);
-  }
+  check(Number(found.headers.get("content-length")));
+  return collected(/** @type {ReadableStream} */ (found.body), check).catch((error) => {
+    throw error instanceof EngineError ? error : new EngineError("hub-early", EARLY, { file });
+  });
 }

@@ -15,14 +15,15 @@ const BYTES = /\.(spm|model)$/; // read as texts with one character for each byt
 const WEIGHTS = ".safetensors", WHOLE = "model.safetensors";
 const TOKENIZERS = ["tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"];
 const MOST_NAMES = 4, MOST_PARTS = 1000; // of files in a sentence; of weights
+const PICKLED = N_(
+  "{file} has weights in a format that can hold programs. Save the model as safetensors, then choose it."
+);
 /** Weights of other programs: the end of a name → what to do. @type {[string, string][]} */
 const OTHERS = [
   ["adapter_config.json", N_("{name} holds a LoRA adapter, which only changes another model. Merge them first.")],
   [".gguf", N_("{file} is in the format GGUF of llama.cpp. Choose the folder from which it was made.")],
   [".onnx", N_("{file} is an ONNX graph. Choose the folder from which it was exported.")],
-  [".bin", N_("{file} has weights in a format that can hold programs. Save the model as safetensors, then choose it.")],
-  [".pt", N_("{file} has weights in a format that can hold programs. Save the model as safetensors, then choose it.")],
-  [".pth", N_("{file} has weights in a format that can hold programs. Save the model as safetensors, then choose it.")],
+  [".bin", PICKLED], [".pt", PICKLED], [".pth", PICKLED],
   [".h5", N_("{file} holds weights of TensorFlow. Save the model as safetensors, then choose it.")],
   [".zip", N_("The archive {file} is inside the archive or the folder. Unpack it first.")],
 ];

@@ -37,6 +37,3 @@ export function startAnswers() {
     isBusy: false, stop() {}, describe: refuse, silenceEachHead: refuse, read: refuse,
   };
 }
-
-/** A report has no worker. */
-export function serveAnswers() {}

@@ -65,17 +65,15 @@ export class Session {
 
   /** @param {Site} listed @param {AbortSignal} signal */
   async load(listed, signal) {
+    const watching = { signal, report: (progress) => {
+      if (signal.aborted) return;
+      this.progress = progress;
+      this.report?.();
+    } };
     try {
-      const files = await filesOf(listed, { signal, report: (progress) => {
-        if (signal.aborted) return;
-        this.progress = progress;
-        this.report?.();
-      } });
+      const files = await filesOf(listed, watching);
       require(!signal.aborted, "cancelled", CANCELLED); // the engine keeps the checkpoint that it is given last
-      const info = await this.engine.open({ ...files, script: this.script }, { signal, report: (progress) => {
-        this.progress = progress;
-        this.report?.();
-      } });
+      const info = await this.engine.open({ ...files, script: this.script }, watching);
       if (!signal.aborted) this.info = info;
       return info;
     } catch (error) {

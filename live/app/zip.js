@@ -1,6 +1,7 @@
 // Read the members of a .zip: its directory first, which is at its end, and a member when it is asked for. A member
 // that is stored is a part of the file. One that is deflated is unpacked by the browser.
 import { N_, require } from "../engine/errors.js";
+import { collected } from "./held.js";
 
 const END = 0x06054b50, END_64 = 0x06064b50, LOCATOR_64 = 0x07064b50, ENTRY = 0x02014b50, LOCAL = 0x04034b50;
 const MAX_DIRECTORY = 16 << 20, MAX_MEMBERS = 10_000, MAX_COMMENT = 1 << 16;
@@ -100,18 +101,13 @@ async function contentOf(zip, { path, packed, size, place, method, isSecret, sum
   const from = place + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   check(from + packed <= zip.size && (method === 8 || packed === size));
   if (method === 0) return zip.slice(from, from + size);
-  let bytes = 0;
-  const counted = new TransformStream({ transform(part, next) {
-    bytes += part.length;
+  const ending = new Uint32Array([sum, size % 2 ** 32]); // in the order of bytes of all devices with a browser
+  const unpacked = new Blob([GZIP, zip.slice(from, from + packed), ending]).stream();
+  const blob = await collected(unpacked.pipeThrough(new DecompressionStream("gzip")), (bytes) => {
     signal?.throwIfAborted();
     check(bytes <= size);
     report?.(bytes);
-    next.enqueue(part);
-  } });
-  const ending = new Uint32Array([sum, size % 2 ** 32]); // in the order of bytes of all devices with a browser
-  const unpacked = new Blob([GZIP, zip.slice(from, from + packed), ending]).stream()
-    .pipeThrough(new DecompressionStream("gzip")).pipeThrough(counted);
-  const blob = await new Response(unpacked).blob().catch(() => null);
+  }).catch(() => null);
   require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
   check(blob?.size === size);
   return /** @type {Blob} */ (blob);

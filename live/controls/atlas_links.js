@@ -2,8 +2,9 @@
 import { tokenClasses } from "../engine/atlas/token_classes.js";
 import { KINDS } from "../engine/trace.js";
 import { draw, el, find } from "../ui/dom.js";
+import { attentionMap } from "../ui/maps.js";
 import { isolated, say } from "../ui/words.js";
-import { onCell } from "./controls.js";
+import { mount } from "./controls.js";
 
 /**
  * A link to a head in the atlas; none for an aggregate, or without an atlas.
@@ -34,16 +35,16 @@ export function placesLike(app, head, result, [row, key]) {
 }
 
 /**
- * Let the visitor choose a cell of a map: the line below the map leads to places like it.
- * @param {Element} root Of the page, with an element of the class "like" below the map.
- * @param {App} app @param {Result} result @param {MapView} view @param {number} layer @param {any} head
+ * Draw a large map whose cells can be chosen where there is an atlas: the line below the map leads to places like it.
+ * @param {Element} root Of the page, with an element of the class "like". @param {string} name Of the place.
+ * @param {any} data Of the map. @param {App} app @param {Result} result @param {MapView} view @param {number} layer
+ * @param {any} head
  */
-export function linkCells(root, app, result, view, layer, head) {
+export function mountLinked(root, name, data, app, result, view, layer, head) {
   const line = find(root, ".like"), shown = { kind: view.kind, layer, head };
-  const hasAtlas = atlasLink(app, shown).length > 0;
-  onCell(line.previousElementSibling, hasAtlas && (([t, s]) => {
-    if (view.weight(layer, head, t, s) === -Infinity) return;
+  const choosable = atlasLink(app, shown).length > 0;
+  mount(root, name, attentionMap, { ...data, choosable }, (_, [t, s]) => {
     draw(line, placesLike(app, shown, result, [view.rows[t], view.columns[s]]));
-  }));
-  draw(line, hasAtlas ? [el("span", {}, say("Choose a cell to find places like it in the atlas."))] : []);
+  });
+  draw(line, choosable ? [el("span", {}, say("Choose a cell to find places like it in the atlas."))] : []);
 }

@@ -1,5 +1,5 @@
 // The inputs and texts that several pages share, as descriptions for `draw`.
-import { el } from "../ui/dom.js";
+import { el, select, tableOf } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 
 /**
@@ -17,19 +17,23 @@ export function segmented(label, options, chosen, choose) {
   ]);
 }
 
+/** A field to type in. @param {string} label @param {Record<string, any>} attributes @returns {Described} */
+export function field(label, attributes) {
+  return labelled(label, el("input", attributes));
+}
+
+/** @param {string} label @param {Described} control */
+function labelled(label, control) {
+  return el("label", { class: "control" }, [el("span", { class: "label" }, label), control]);
+}
+
 /**
- * @param {string} label
- * @param {[string, string][]} options Value and name.
- * @param {string} chosen @param {(value: string) => void} choose
+ * @param {string} label @param {Option[]} options @param {string} chosen @param {(value: string) => void} choose
  * @param {Record<string, any>} [attributes] Of the list.
  * @returns {Described}
  */
 export function list(label, options, chosen, choose, attributes = {}) {
-  return el("label", { class: "control" }, [
-    el("span", { class: "label" }, label),
-    el("select", { ...attributes, value: chosen, onchange: ({ target }) => choose(target.value) },
-      options.map(([value, name]) => el("option", { value }, name))),
-  ]);
+  return labelled(label, select(options, chosen, choose, attributes));
 }
 
 /** A switch. @param {string} label @param {boolean} on @param {(on: boolean) => void} change @param {string} [title] */
@@ -55,12 +59,9 @@ export function button(label, onclick, attributes = {}) {
  * @param {(value: number) => void} change
  */
 export function slider(label, range, value, change) {
-  return el("label", { class: "control" }, [
-    el("span", { class: "label" }, `${label}: ${value}`),
-    el("input", {
-      type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value,
-    }),
-  ]);
+  return field(`${label}: ${value}`, {
+    type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value,
+  });
 }
 
 /** A sentence about what the page cannot do or has left out. @param {string | Described[]} content */
@@ -87,22 +88,6 @@ export function heading(title, sentence = "") {
  */
 export function beside(most, width, maps) {
   return el("div", { class: "two beside", style: `--least:max(${width}px, ${90 / most}%)` }, maps);
-}
-
-/**
- * Call a function with the cell of a map that is chosen, with the pointer or with Enter.
- * @param {any} home The place of the map. @param {((cell: Cell) => void) | false} choose
- */
-export function onCell(home, choose) {
-  home.classList.toggle("choosable", Boolean(choose));
-  home.onclick = choose && (({ target }) => {
-    const cell = target.dataset?.cell?.split(",").map(Number);
-    if (cell) choose(cell);
-  });
-  // The key chooses a cell, and must not scroll.
-  home.onkeydown = choose && ((event) => {
-    if (event.key === " " && event.target.matches(".map")) event.preventDefault();
-  });
 }
 
 /** The place of a component; `mount` fills it. @param {string} name @param {string} [more] Classes. */
@@ -142,24 +127,13 @@ function endWhere(isLeft) {
  * A table that is filled when it is opened.
  * @param {string} title
  * @param {() => { head: string[], rows: string[][] }} content The first cell of a row is its heading.
- * @param {{ table?: boolean }} state Keeps whether it is open.
- * @param {() => void} redraw
+ * @param {App} app Keeps whether it is open.
  */
-export function table(title, content, state, redraw) {
-  const cells = (tag, texts) => texts.map((text, i) => el(
-    i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text
-  ));
-  const filled = () => {
-    const { head, rows } = content();
-    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
-      [el("table", { style: `--columns:${head.length}` }, [
-      el("thead", {}, [el("tr", {}, cells("th", head))]),
-      el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
-    ])])];
-  };
+export function table(title, content, { opened: state, redraw }) {
+  const { head, rows } = state.table ? content() : { head: [], rows: [] };
   return el("details", { class: "numbers",
     ontoggle: ({ target }) => { if (Boolean(state.table) !== target.open) { state.table = target.open; redraw(); } } },
-    [el("summary", {}, title), ...(state.table ? filled() : [])]);
+    [el("summary", {}, title), ...(state.table ? [tableOf(title, head, rows)] : [])]);
 }
 
 /** The first characters of a text. @param {string} text @param {number} most */

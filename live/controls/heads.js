@@ -36,8 +36,8 @@ export function singleHead(chosen, wanted) {
 export function headLists(app, { aggregates = false, name = "kind", wanted } = {}) {
   const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app, wanted);
   const [layers, heads] = app.info.heads[kind];
-  const numbers = (count) => times(count, (i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
-  /** @type {[string, string][]} */
+  const numbers = (count) => times(count, (i) => String(i + 1));
+  /** @type {Option[]} */
   const more = aggregates && heads > 1 ? [["mean", say("mean")], ["max", say("maximum")]] : [];
   return [
     segmented(say("Attention"), kindsOf(app.info.heads).map((one) => [one, namesOf(one).title]), kind, app.set(name)),

@@ -8,22 +8,22 @@ import { readAddress, writeAddress } from "../app/link.js";
 import { unmount } from "../controls/controls.js";
 import { contentOf } from "../app/held.js";
 import { namesOfPage } from "../pages/pages.js";
-import { linkOf, stepsByLink } from "./catalogue.js";
+import { fits, linkOf, readProgress, stepsByLink } from "./catalogue.js";
 import { drawList } from "./lessons_page.js";
-import { BEFORE, fits, readProgress } from "./progress.js";
 import { fillTexts } from "./rich.js";
 import { check, Situation } from "./situation.js";
 import { describedStrip } from "./strip.js";
 import { markTarget, showTarget } from "./target.js";
 
 /**
- * @typedef {import("./progress.js").Answer} Answer
+ * @typedef {import("./catalogue.js").Answer} Answer
  * @typedef {import("./catalogue.js").Lesson} Lesson
  * @typedef {import("./catalogue.js").Step} Step
  * @typedef {import("./catalogue.js").Opened} Opened
  * @typedef {import("./expressions.js").Verdict} Verdict
  */
 
+const BEFORE = "headlight-live-before"; // where the browser keeps the address from before a lesson
 const PATIENCE = 500; // milliseconds until the strip shows that a check goes on
 const OUTSIDE = ["lang", "lesson"]; // choices that a lesson neither sets nor restores
 
@@ -38,7 +38,7 @@ export class Course {
     this.language = "";
     /** @type {Map<string, Opened>} By name in links. */
     this.steps = new Map();
-    /** @type {import("./progress.js").Progress} */
+    /** @type {import("./catalogue.js").Progress} */
     this.progress = {};
     /** @type {Opened | null} */
     this.opened = null;
@@ -382,7 +382,7 @@ export class Course {
 
   /**
    * Draw with other records than before. What was said about an answer may have no answer now.
-   * @param {import("./progress.js").Progress} progress
+   * @param {import("./catalogue.js").Progress} progress
    */
   use(progress) {
     [this.progress, this.outcome] = [progress, null];

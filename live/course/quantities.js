@@ -1,10 +1,10 @@
 // What a run shows, by the names that the checks of lessons use: those of viz_app/course/quantities.py. Layers, heads,
 // rows and places count from 0.
 import { chosenHead } from "../controls/heads.js";
-import { inOrderOfHeads, noChanges, readChanges, writeChanges } from "../engine/changes.js";
+import { everyHead, inOrderOfHeads, noChanges, readChanges, writeChanges } from "../engine/changes.js";
 import { positionTable, wavelengths } from "../engine/network/positional.js";
 import { hookName, KINDS } from "../engine/trace.js";
-import { asForced, everyHead, logProbability, measuredEffects } from "../pages/heads.js";
+import { asForced, logProbability, measuredEffects } from "../pages/heads.js";
 import { chosenRow, derive, rowPartsOf, ROW_STAGES } from "../pages/inside.js";
 import { kindsOf, maskOf } from "../pictures/maps.js";
 import { batchFields, chosenSentence, padded } from "../pages/masks.js";

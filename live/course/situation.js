@@ -60,7 +60,7 @@ export class Situation {
  * What the visitor's run says about an answer.
  * @param {import("./catalogue.js").Step} step
  * @param {Situation} situation
- * @param {import("./progress.js").Answer} answer
+ * @param {import("./catalogue.js").Answer} answer
  */
 export async function check({ lines, parameters, choices, answer: { form } }, situation, answer) {
   /** @type {import("./rich.js").Values} */

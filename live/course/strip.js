@@ -1,11 +1,12 @@
 // The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it.
 import { el } from "../ui/dom.js";
-import { say } from "../ui/words.js";
-import { button, list } from "../controls/controls.js";
+import { say, shortened } from "../ui/words.js";
+import { button, field, list } from "../controls/controls.js";
 import { namesOfPage } from "../pages/pages.js";
-import { answerControl, NOTHING } from "./answer_controls.js";
 import { linkOf } from "./catalogue.js";
 import { rich } from "./rich.js";
+
+const MOST_CHIPS = 24; // tokens; more are a list
 
 /**
  * @typedef {import("./course.js").Course} Course
@@ -58,20 +59,56 @@ function dots({ opened: { lesson, step }, progress }) {
       one.puzzle && "puzzle"].filter(Boolean).join(" ") })));
 }
 
-/** @param {Course} course */
+/** The control in which a visitor answers, for each form of answer. @param {Course} course @returns {Described[]} */
 function answers(course) {
-  const { app, progress } = course, { step, link, lesson } = /** @type {Opened} */ (course.opened);
-  const { answer: form } = step;
-  const record = progress[link], about = form.form !== "one_token"
-    || (record && course.isAboutThisRun(link, Number(record.answer)));
-  if (!app.info) return [];
-  return answerControl({
-    form, answered: record && about ? record.answer : undefined, options: course.textOf(lesson, step).options,
-    tokens: course.tokens,
-    language: app.listed.languages[form.side === "writes" ? 1 : 0],
-    draft: course.draft, type: (text) => { course.draft = text; },
-    take: (answer) => course.answer(answer),
-  });
+  const { step, link, lesson } = /** @type {Opened} */ (course.opened), { answer: form } = step;
+  const record = course.progress[link], { options } = course.textOf(lesson, step);
+  if (!course.app.info) return [];
+  if (form.form === "one_token") return tokens(course, form, record && Number(record.answer));
+  if (form.form === "number") return number(course, form, record?.answer);
+  return form.options ? [pills(form.options.map((one) => rich("button", options[one], {},
+    pill(one === record?.answer, () => course.answer(one)))))] : [];
+}
+
+const pill = (pressed, onclick) => ({ type: "button", class: "plain", "aria-pressed": String(pressed), onclick });
+
+/** @param {Described[]} buttons */
+function pills(buttons) {
+  return el("div", { class: "pills", role: "group", "aria-label": say("Your answer") }, buttons);
+}
+
+/** @param {Course} course @param {import("./catalogue.js").AnswerForm} form @param {number | undefined} given */
+function tokens(course, { side }, given) {
+  const { app, tokens: shown, opened } = course, lang = app.listed.languages[side === "writes" ? 1 : 0];
+  const answered = given !== undefined && course.isAboutThisRun(opened?.link ?? "", given) ? given : undefined;
+  if (!shown) return [];
+  if (shown.length <= MOST_CHIPS) return [pills(shown.map(({ text, word }, i) =>
+    el("button", pill(i === answered, () => course.answer(i)),
+      [el("bdi", { lang: word >= 0 ? lang : false }, shortened(text, 40))])))];
+  const options = shown.map(({ text }, i) => /** @type {[string, string]} */ ([String(i), `${i + 1} · ${text}`]));
+  return [list(say("Your answer"), [["", say("Choose a token")], ...options], String(answered ?? ""),
+    (value) => { if (value) course.answer(Number(value)); }, { lang })];
+}
+
+/**
+ * A field with a button; Enter in the field is the same. Not a form: a frame may forbid it.
+ * @param {Course} course @param {import("./catalogue.js").AnswerForm} form @param {any} answered
+ */
+function number(course, { low = 0, high = 0, step = 1 }, answered) {
+  const answer = ({ target }) => {
+    const input = target.closest(".answer").querySelector("input");
+    if (input.reportValidity()) course.answer(Number(input.value));
+  };
+  const onkeydown = (event) => { if (event.key === "Enter" && !event.isComposing
+    && event.target.matches("input")) answer(event); };
+  return [el("div", { class: "answer", onkeydown }, [
+    field(say("Your estimate, {low} to {high}", { low, high }), {
+      type: "number", min: low, max: high, step, inputmode: step % 1 ? "decimal" : "numeric", required: true,
+      autocomplete: "off", enterkeyhint: "go", value: course.draft ?? answered ?? "",
+      oninput: ({ target }) => { course.draft = target.value; },
+    }),
+    button(say("Answer"), answer),
+  ])];
 }
 
 /** What the visitor can take instead of own sentences. @param {Course} course */
@@ -79,8 +116,8 @@ function offers({ app, opened }) {
   const { offers: all } = /** @type {Opened} */ (opened).step;
   if (!all.length) return [];
   const names = all.map((one, i) => /** @type {[string, string]} */ ([String(i), Object.values(one).join(" · ")]));
-  return [list(say("Choose a sentence"), [[NOTHING, say("Or choose a sentence")], ...names], NOTHING,
-    (i) => { if (i !== NOTHING) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
+  return [list(say("Choose a sentence"), [["", say("Or choose a sentence")], ...names], "",
+    (i) => { if (i) app.change(all[Number(i)]); }, { lang: app.listed.languages[0] })];
 }
 
 /** What the run says. A screen reader reads it when it changes. @param {Course} course */

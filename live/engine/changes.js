@@ -48,6 +48,14 @@ export function writeChanges({ ablated, uniform, painted, positions }) {
   return [...parts, ...cells, ...(positions ? [] : ["nopositions"])].join("~");
 }
 
+/** Every head of a model. @param {Record<string, number[]>} heads Kind → layers and heads. @returns {Head[]} */
+export function everyHead(heads) {
+  return Object.keys(KINDS).flatMap((kind) => {
+    const [layers, count] = heads[kind] ?? [0, 0];
+    return Array.from({ length: layers * count }, (_, i) => ({ kind, layer: Math.floor(i / count), head: i % count }));
+  });
+}
+
 /** @template {Head} H @param {H[]} heads */
 export function inOrderOfHeads(heads) {
   return [...heads].sort((a, b) => a.kind.localeCompare(b.kind) || a.layer - b.layer || a.head - b.head);

@@ -1,22 +1,18 @@
 // Opens our own checkpoints: folders with `model.safetensors`, `config.json` and `tokenizer.json`, without code.
-import { readSizes } from "./config/model.js";
+import { readSizes, settingsOf } from "./config/model.js";
 import { N_, require, shown } from "./errors.js";
-import { parseJson } from "./json.js";
 import { makeModel } from "./network/translators.js";
 import { BytePairTokenizer } from "./text/tokenizers.js";
 import { AROUND_OURS, BANNED, BOS_ID, EOS_ID, PAD_ID } from "./text/vocab.js";
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors. */
-export function readConfig(json) {
-  let values;
-  try {
-    values = parseJson(json);
-  } catch {
-    values = null;
-  }
-  const { format, task = "translation", model, tokenizer, figures = {} } = values ?? {};
+/**
+ * Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors.
+ * @param {Record<string, string>} texts By the names of their files.
+ */
+export function readConfig(texts) {
+  const { format, task = "translation", model, tokenizer, figures = {} } = settingsOf(texts, "config.json");
   require(format === 1 && [model, tokenizer, figures].every(isObject), "config-damaged", N_(
     "config.json is not the configuration of a checkpoint of Headlight. Copy it again."
   ));
@@ -34,7 +30,7 @@ export function readConfig(json) {
 
 /** The tokenizer of one of our own checkpoints. @param {Record<string, string>} texts @param {Sizes} config */
 function tokenizerOf(texts, config) {
-  const { tokenizer: { kind } } = readConfig(texts["config.json"]);
+  const { tokenizer: { kind } } = readConfig(texts);
   require(kind === "bpe", "tokenizer-unsupported", N_(
     "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint "
     + "with subwords."
@@ -52,9 +48,7 @@ function tokenizerOf(texts, config) {
 /** @type {Opener} */
 export const OURS = {
   describe(texts) {
-    const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(
-      texts["config.json"]
-    );
+    const { task, model: config, tokenizer: { source_language, target_language }, figures } = readConfig(texts);
     return {
       family: "headlight", task, config, figures, languages: [source_language, target_language], segments: 0,
       specials: { start: BOS_ID, ends: [EOS_ID], banned: BANNED },

@@ -4,11 +4,10 @@ import { silencingEachHead } from "./analysis/silencing.js";
 import { EngineError, N_, readError, require, writeError } from "./errors.js";
 import { readingOf, running } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
-import { numLayers } from "./network/translators.js";
+import { headsOf } from "./network/translators.js";
 import { openCheckpoint, readCheckpoint } from "./opening.js";
 import { fromPorts, withPorts } from "./remote.js";
 import { sizeOf } from "./tensor.js";
-import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
 const METHODS = { open: 1, describe: 1, result: 2, silenceEachHead: 2, read: 3 };
@@ -43,13 +42,10 @@ async function inTurns(work, { report, signal }, waits) {
 /** What a page knows of a checkpoint. @param {AnyCheckpoint} checkpoint @returns {Info} */
 function infoOf({ family, task, config, languages, figures, notFinite, tokenizer, specials, weights }) {
   const used = [...weights.entries.values()].filter(({ places }) => places.length);
-  /** @type {Record<string, [number, number]>} */
-  const heads = Object.fromEntries(Object.keys(KINDS).map(
-    (kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]
-  ));
   return {
-    family, task, config, languages, figures, notFinite, heads, readsPairs: Boolean(specials.separator?.length),
-    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask), bytes: weights.bytes,
+    family, task, config, languages, figures, notFinite, heads: headsOf(config), bytes: weights.bytes,
+    readsPairs: Boolean(specials.separator?.length),
+    mask: specials.mask == null ? "" : tokenizer.shown(specials.mask),
     parameters: used.reduce((sum, { shape }) => sum + sizeOf(shape), 0),
   };
 }
@@ -84,14 +80,9 @@ export class LocalEngine {
     return infoOf(await openCheckpoint(files));
   }
 
-  /** The open checkpoint. @param {Task} [wanted] Its task, if only one will do. @returns {AnyCheckpoint} */
-  opened(wanted) {
+  /** The open checkpoint. @returns {AnyCheckpoint} */
+  opened() {
     require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
-    const { task } = this.checkpoint;
-    require(
-      !wanted || task === wanted, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."),
-      { task, wanted },
-    );
     return this.checkpoint;
   }
 
@@ -112,7 +103,7 @@ export class LocalEngine {
    * @param {EngineRequest} [request]
    */
   async read(source, target, { changes = {}, record } = {}) {
-    return readingOf(this.opened("translation"), source, target, { edits: editsOf(changes), record });
+    return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
   }
 }
 

@@ -14,20 +14,12 @@ function editRow({ head }, query, change) {
   };
 }
 
-/**
- * An edit of (H, T, S) that changes all numbers of one head.
- * @param {Head} head @param {(value: number) => number} change @returns {Edit}
- */
-function editHead({ head }, change) {
+/** For `weights`: silence a head. Its weights become 0, so its output does too. @param {Head} head @returns {Edit} */
+export function ablateHead({ head }) {
   return (values) => {
     const size = values.shape[1] * values.shape[2];
-    return mapped(values, (value, i) => (Math.floor(i / size) === head ? change(value) : value));
+    return mapped(values, (value, i) => (Math.floor(i / size) === head ? 0 : value));
   };
-}
-
-/** For `weights`: silence a head. Its weights become 0, so its output does too. @param {Head} head */
-export function ablateHead(head) {
-  return editHead(head, () => 0);
 }
 
 /**

@@ -30,7 +30,7 @@ export async function openCheckpoint(files) {
   const tokenizer = opener.tokenizerOf(texts, description.config), { languages = ["", ""] } = description;
   const weights = await Weights.open(blobs, texts["model.safetensors.index.json"]);
   return {
-    ...description, languages, tokenizer, target: tokenizer, weights, model: opener.modelOf(description, weights),
+    ...description, languages, tokenizer, weights, model: opener.modelOf(description, weights),
     specials: opener.specialsOf(description, tokenizer), get notFinite() { return weights.notFinite; },
   };
 }

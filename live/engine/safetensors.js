@@ -133,6 +133,8 @@ export class Weights {
     this.notFinite = [];
     this.memory = new MatrixMemory();
     this.others = 0; // bytes of the tensors that are no matrices
+    /** @type {(name: string) => [string, Part]} A name → the name in the files, and the part that is meant. */
+    this.place = (name) => [name, {}];
   }
 
   /**
@@ -163,7 +165,7 @@ export class Weights {
 
   /** Whether there is a tensor with this name. */
   has(name) {
-    return this.entries.has(name);
+    return this.entries.has(this.place(name)[0]);
   }
 
   /** The entry with this name, which must have this shape and a known type. @param {number[]} shape @returns {Entry} */
@@ -189,15 +191,8 @@ export class Weights {
 
   /** A tensor in single precision. @param {string} name @param {number[]} shape That the model needs. */
   take(name, ...shape) {
-    return this.part(name, shape);
-  }
-
-  /**
-   * Some rows of a tensor, in single precision.
-   * @param {string} name @param {number[]} shape @param {Part} [part] Not transposed.
-   */
-  part(name, shape, { rows, stored = shape[0] } = {}) {
-    const [outputs, ...others] = shape, entry = this.entry(name, [stored, ...others]), found = tensor(shape);
+    const [own, { rows, stored = shape[0] }] = this.place(name), [outputs, ...others] = shape;
+    const entry = this.entry(own, [stored, ...others]), found = tensor(shape);
     this.others += found.data.byteLength;
     entry.places.push((stored, first, length, table) => {
       const numbers = table ? Float32Array.from(stored, (bits) => table[bits]) : stored;
@@ -210,35 +205,28 @@ export class Weights {
     return found;
   }
 
-  /**
-   * A matrix (outputs, inputs) of the file, or a part of it; bf16 stays.
-   * @param {string} name @param {number} outputs @param {number} inputs @param {Part} [part]
-   */
-  matrix(name, outputs, inputs, part = {}) {
-    const { transposed, stored = outputs } = part;
-    const entry = this.entry(name, transposed ? [inputs, stored] : [stored, inputs]);
+  /** A matrix (outputs, inputs); bf16 stays. @param {string} name @param {number} outputs @param {number} inputs */
+  matrix(name, outputs, inputs) {
+    const [own, part] = this.place(name), { transposed, stored = outputs } = part;
+    const entry = this.entry(own, transposed ? [inputs, stored] : [stored, inputs]);
     const matrix = this.memory.add(outputs, inputs, entry.dtype === "BF16");
     entry.places.push((...rows) => matrix.fill(...rows, part));
     return matrix;
   }
 
-  /**
-   * @param {string} name @param {number} outputs @param {number} inputs
-   * @param {Part & { bias?: boolean }} [part] Of its weight and its bias.
-   * @returns {Linear}
-   */
-  linear(name, outputs, inputs, { bias = true, ...part } = {}) {
+  /** @param {string} name @param {number} outputs @param {number} inputs @returns {Linear} */
+  linear(name, outputs, inputs, { bias = true } = {}) {
     return {
-      weight: this.matrix(`${name}.weight`, outputs, inputs, part),
-      bias: bias ? this.part(`${name}.bias`, [outputs], part).data : null,
+      weight: this.matrix(`${name}.weight`, outputs, inputs),
+      bias: bias ? this.take(`${name}.bias`, outputs).data : null,
     };
   }
 
-  /** @param {RegExp[]} ignored The names of tensors that a file may have beside those of the model. */
-  requireAllTaken(ignored = []) {
+  /** Refuse a file with tensors that do not belong to the model. */
+  requireAllTaken() {
     for (const [name, { places }] of this.entries)
       require(
-        places.length || ignored.some((pattern) => pattern.test(name)), "weights-unknown",
+        places.length, "weights-unknown",
         N_("The weights have the unknown tensor {name}. The file was made for another configuration."),
         { name: shown(name) },
       );

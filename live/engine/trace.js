@@ -13,9 +13,7 @@ export const KINDS = {
 const NOT_COMPUTED = { weights: 0, masked_scores: -Infinity, scores: Number.NaN };
 
 /** @type {Visitor} Without recording and edits. */
-export const NO_TRACE = { visit: (_name, tensor) => tensor, nextPass: () => 0 };
-
-/** @typedef {{ pass: number, tensor: Tensor }} Pass What was recorded in one pass. */
+export const NO_TRACE = { visit: (_name, tensor) => tensor, nextPass() {} };
 
 /** The name of a hook point, such as `decoder.layers.2.cross_attention.weights`; the layer may be "*". */
 export function hookName(kind, layer, stage) {
@@ -28,22 +26,22 @@ function expressionOf(pattern) {
   return new RegExp(`^${parts.join(".*")}$`);
 }
 
-/** What passes the hook points in one run over one text. Pass 0 is the encoder, and each later one a decoder step. */
+/** What passes the hook points in one run over one text: a pass of the encoder, then one for each decoder step. */
 export class Trace {
   /** @param {{ record?: string[], edits?: Edits }} [options] Patterns of names to record; pattern → edit. */
   constructor({ record = ["*"], edits = {} } = {}) {
     this.record = record.map(expressionOf);
     this.edits = Object.entries(edits).map(([pattern, edit]) => ({ names: expressionOf(pattern), edit }));
-    /** @type {Map<string, { edits: Edit[], passes: Pass[] | null }>} Null: not recorded. */
+    /** @type {Map<string, { edits: Edit[], passes: Tensor[] | null }>} Null: not recorded. */
     this.plans = new Map();
-    this.pass = this.first = 0;
+    this.first = 0;
   }
 
   /** Edit a tensor, then record it, so a recording always shows what the model used. @param {Tensor} tensor */
   visit(name, tensor) {
     const { edits, passes } = this.plans.get(name) ?? this.plan(name);
     for (const edit of edits) tensor = edit(tensor, this.first);
-    passes?.push({ pass: this.pass, tensor });
+    passes?.push(tensor);
     return tensor;
   }
 
@@ -58,7 +56,6 @@ export class Trace {
   /** @param {number} first The position of the first query of the pass. */
   nextPass(first) {
     this.first = first;
-    return ++this.pass;
   }
 
   /** The names of the hook points that recorded something. */
@@ -70,11 +67,9 @@ export class Trace {
    * Join the passes of a search: the queries of all passes, one after the other, (…, T, X). In decoder self-attention
    * the keys grow from pass to pass; the missing cells of earlier queries get the values of masked cells.
    * @param {string} name
-   * @param {number[]} [passes] Of one hypothesis of a beam search; by default all. Pass 0 always belongs to it.
    */
-  joined(name, passes) {
-    const found = (this.plans.get(name)?.passes ?? []).filter(({ pass }) => !pass || !passes || passes.includes(pass));
-    const parts = found.map(({ tensor }) => tensor), shapes = parts.map(({ shape }) => shape.slice(-2));
+  joined(name) {
+    const parts = this.plans.get(name)?.passes ?? [], shapes = parts.map(({ shape }) => shape.slice(-2));
     const length = shapes.reduce((sum, [rows]) => sum + rows, 0);
     const width = Math.max(...shapes.map(([, columns]) => columns));
     const whole = tensor([...parts[0].shape.slice(0, -2), length, width]);

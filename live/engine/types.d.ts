@@ -6,18 +6,22 @@ type Matrix = import("./matrix.js").Matrix;
 /** The weight is (outputs, inputs), as in PyTorch. */
 interface Linear { weight: Matrix; bias: Float32Array | null }
 type Norm = import("./network/norms.js").Norm;
-type LayerPositions = import("./network/positional.js").LayerPositions;
+/**
+ * What an attention layer does to distinguish positions: rotate queries or keys (H, T, K), the first of which has the
+ * position `offset`; or add numbers to the scores, (H, T, S).
+ */
+interface LayerPositions {
+  rotate?(x: Tensor, offset: number): Tensor; bias?(queries: number, keys: number, offset: number): Tensor;
+}
 /** (T, S), 1 = may attend; null allows everything. */
 type Mask = Uint8Array | null;
 type Weights = import("./safetensors.js").Weights;
-/** The tensors of a model under our names. */
-type WeightSource = Pick<Weights, "has" | "take" | "matrix" | "linear">;
 
 /** It returns a new tensor, or the same one unchanged. `first` is the position of the first query of the pass. */
 type Edit = (tensor: Tensor, first: number) => Tensor;
 type Edits = Record<string, Edit>; // pattern of hook points → edit
 /** What a model tells about its run: the tensors at its hook points, and the passes of its decoder. */
-interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): number }
+interface Visitor { visit(name: string, tensor: Tensor): Tensor; nextPass(first: number): void }
 type Trace = import("./trace.js").Trace;
 
 /**
@@ -45,7 +49,7 @@ interface Sizes {
   score_scale: number; scale_by_layer: boolean; score_cap: number; attention_sinks: boolean;
   positional: string; // "sinusoidal", "learned", "rotary", "alibi", "relative" or "none"
   halves: boolean; // sines and cosines, or the numbers that are rotated together, stand in two halves
-  rotations?: number[][]; // of each layer: the speeds of its pairs, see `RotaryPositions`
+  rotations?: number[][]; // of each layer: the speeds of its pairs, see `rotaryPositions`
   windows?: number[]; // of each layer: how many positions a query sees, 0 = all
   buckets: number; farthest: number; // of a relative bias
   embedding_scale: number; embedding_width: number; embedding_norm: boolean; token_types: number;
@@ -67,12 +71,12 @@ interface Family extends Layout {
   block(values: Values, sizes: any, task: Task, labels?: string[]): Values;
 }
 type KeyValue = import("./network/cache.js").KeyValue;
-type DecoderCache = import("./network/cache.js").DecoderCache;
-type RecurrentCache = import("./network/recurrent.js").RecurrentCache;
+/** What decoding keeps between steps: keys and values of each layer. */
+interface DecoderCache { selfAttention: KeyValue[]; crossAttention: KeyValue[] }
+/** What decoding keeps between steps: the state of the decoder (C), and the keys of the source. */
+interface RecurrentCache { state: Float32Array; keys: KeyValue }
 /** What the encoder read and computed, (S, D); null without an encoder. */
 interface Memory { states: Tensor | null; source: number[]; mask: Mask }
-/** A model that writes. */
-type Translator = Pick<Model, "config" | "startCache" | "encode" | "decode">;
 
 /**
  * Translate (an encoder and a decoder), continue a text (a decoder), fill gaps, classify, or only read: then there are
@@ -99,8 +103,8 @@ interface Description {
   languages?: [string, string]; // of a translator, where they are known
   segments: number; // how many parts of a text the model can tell apart: 2 for a pair, 0 or 1 for none
 }
-/** `segments`: the part of each token, from 0. `mask`: 1 for a token, 0 for padding; without it, the padding of ours. */
-interface EncodeOptions { segments?: number[]; mask?: Uint8Array }
+/** `segments`: the part of each token, from 0. */
+interface EncodeOptions { segments?: number[] }
 /** A model of any family. It has the methods of its task. T tokens are read, S of them by an encoder. */
 interface Model {
   config: Sizes;
@@ -109,8 +113,6 @@ interface Model {
   encode(ids: number[], trace: Visitor, options?: EncodeOptions): Memory;
   /** Logits (T, V) of a translation or a continuation for the token after each of T tokens. A cache has the tokens before these. */
   decode(target: number[], memory: Memory | null, trace: Visitor, cache?: DecoderCache | RecurrentCache): Tensor;
-  /** Logits (T, V) of a continuation; logits (1, C) of a class. */
-  forward(ids: number[], trace: Visitor, cache?: DecoderCache): Tensor;
   /** From the states (S, D) of `encode`: logits (S, V) to fill gaps, (1, C) of a class. */
   logits(states: Tensor, trace: Visitor): Tensor;
 }
@@ -151,46 +153,29 @@ interface Opener {
 }
 /**
  * The special tokens of a model, with those that its tokenizer adds around a text and between two. `marks`: all that are
- * no text. `written`: of the target, if it has its own vocabulary. `beams`: false if beam search refuses the model.
+ * no text.
  */
 interface AllSpecials extends Specials {
   before?: number[]; separator?: number[]; after?: number[]; segment?: number; unknown?: number | null; mask?: number | null;
-  marks: number[]; written?: { unknown?: number | null; marks: number[] }; beams?: boolean;
+  marks: number[];
 }
-/** `target` is the tokenizer of what is written. */
 interface AnyCheckpoint {
-  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer; target: Tokenizer;
+  family: string; task: Task; config: Sizes; model: Model; tokenizer: Tokenizer;
   specials: AllSpecials; languages: [string, string]; figures: Record<string, number>; weights: Weights;
   readonly notFinite: string[]; // the tensors with numbers that are not finite
 }
 
-type Fate = "kept" | "ended" | "cut" | "pruned"; // cut: stopped by the length limit
-/** One continuation that beam search compared: the row of its prefix, its token, the log-probability of the whole. */
-interface Branch { row: number; token: number; logProb: number; fate: Fate }
 /**
- * One step of the decoder, for each row: the model's own log-probabilities of the whole vocabulary, and the pass of the
- * trace. `token` is what greedy search or sampling wrote, `branches` what beam search compared. `fixed`: see `Specials.first`.
+ * A step of a search: its token, the model's own log-probabilities of the whole vocabulary, and the most tokens after a
+ * prompt. `fixed`: see `Specials.first`.
  */
-interface Step {
-  distributions: Float32Array[]; passes: number[]; token?: number; branches: Branch[]; fixed: boolean;
-}
-/** One translation. Each list has one entry per written token: its id, its log-probability and its row in each step. */
-interface Hypothesis { ids: number[]; logProbs: number[]; rows: number[]; finished: boolean }
-type Search = Generator<Step, Hypothesis>;
+interface Step { token: number; logProbs: Float32Array; fixed: boolean; most: number }
 /**
  * Position → token that is written there, whatever its probability; the most tokens to write, 0 for the usual limit; how
  * many of the first forced tokens are a prompt.
  */
 interface SearchOptions {
-  specials?: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
-}
-/** `topK` 0 and `topP` 1 keep all tokens. */
-interface SamplingFilter { temperature?: number; topK?: number; topP?: number }
-/** The names are those of model/config/search.py. */
-interface SearchConfig {
-  method?: "greedy" | "beam" | "sample"; beam_size?: number; length_penalty?: number; seed?: number;
-  temperature?: number; top_k?: number; top_p?: number;
-  random?: () => number; // numbers from 0 to 1 in the place of those of the seed; only inside the page
+  specials: AllSpecials; forced?: Map<number, number>; limit?: number; given?: number; trace?: Visitor;
 }
 
 /** Layers, heads, queries and keys count from 0. */
@@ -209,24 +194,24 @@ interface Token { text: string; id: number; word: number; part?: string; unknown
  * What to compute, in the JSON form of model/inference/run.py: pairs of a position and the id that is forced there, and
  * changes as a link writes them.
  */
-interface Run { text: string; second?: string; search?: SearchConfig; forced?: [number, number][]; changes?: string }
+interface Run { text: string; second?: string; search?: { method?: string }; forced?: [number, number][]; changes?: string }
 /**
  * What a model did, for every task: the fields of model/inference/run.py. At position t the decoder reads `read[t]`
  * and writes `written[t]`. Each map is (L, H, queries, keys). `masks` has those that are not the usual ones, (L,
  * queries, keys), 1 = may attend. `prompt_length`: how many of the first written tokens are a prompt. Only a
- * classification has probabilities. `maps` has "pooling", (H, 1, S), where a learned query pools.
+ * classification has probabilities.
  */
 interface Result {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
   masks?: Record<string, { data: Uint8Array; shape: number[] }>; prompt_length?: number; first_token_fixed?: boolean;
-  probabilities?: [string, number][]; logits?: Float32Array;
+  probabilities?: [string, number][];
 }
 /** What a model predicted at a place: a token, or a label, which has none. */
 interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
-interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
-/** After each step. In beam search, only the position, the most tokens and the branches. */
-interface Progress { position: number; most: number; token?: Token; text?: string; maps?: Record<string, Tensor>; branches: Branch[] }
+interface TranslateOptions extends Partial<SearchOptions> { edits?: Edits; record?: string[] }
+/** After each step: the position of its token, the most tokens, and the text so far. */
+interface Progress { position: number; most: number; text: string }
 /** The change of the log-probability in nats, and the position of the first token that changes (-1: none; null: the label). */
 interface SilencingEffect extends Head { change: number; position: number | null }
 

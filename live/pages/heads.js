@@ -1,11 +1,11 @@
 // Heads: silence heads, make them uniform, paint a weight, and see the translation change.
-import { button, caption, heading, mount, onCell, place, segmented, slider, toggle } from "../controls/controls.js";
+import { button, caption, heading, mount, place, segmented, slider, toggle } from "../controls/controls.js";
 import { chosenSection, headLists, singleHead } from "../controls/heads.js";
 import { compared } from "../controls/tokens.js";
-import { noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
+import { everyHead, noChanges, sameHead, toggled, writeChanges } from "../engine/changes.js";
 import { outcomesOf } from "../engine/inference/run.js";
 import { kindsOf, largeMap, mapName, namesOf, viewOf } from "../pictures/maps.js";
-import { draw, el, find } from "../ui/dom.js";
+import { draw, el } from "../ui/dom.js";
 import { headSwitches } from "../ui/head_switches.js";
 import { attentionMap } from "../ui/maps.js";
 import { colourAt, inkOn, SIGNED, times } from "../ui/numbers.js";
@@ -64,18 +64,15 @@ export async function showHeads(root, app) {
       ]),
     ]),
     caption(paintedSentence(changes.painted)),
-    place("map", fixed ? "" : "paints"),
+    place("map"),
   ]);
   const shown = boards(info.heads, changes, effects.length === everyHead(info.heads).length ? effects : []);
   mount(root, "board", headSwitches, { counted: {}, boards: shown }, (_, { places }) => {
     const [kind, layer, head] = places.at(-1), now = session.changes(app.choices.intervention);
     change(toggled(now, { kind, layer, head }, flat ? "uniform" : "ablated"));
   });
-  mount(root, "map", attentionMap, largeMap(view, layer, head, false));
-  if (fixed) return;
-  onCell(find(root, ".paints"), (cell) => {
-    const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
-    if (view.weight(layer, head, cell[0], cell[1]) === -Infinity) return;
+  mount(root, "map", attentionMap, { ...largeMap(view, layer, head, false), choosable: !fixed }, (_, [t, s]) => {
+    const [query, key] = [view.rows[t], view.columns[s]], one = { kind, layer, head, query, key, weight };
     change({
       ...changes, painted: [
         ...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one,
@@ -193,12 +190,6 @@ function paintedSentence(cells) {
 }
 
 // What a change does to a translation: the log-probability of its tokens, and the effect of silencing each head alone.
-
-/** Every head of a model. @param {Record<string, number[]>} heads Kind → layers and heads. @returns {Head[]} */
-export function everyHead(heads) {
-  return kindsOf(heads).flatMap((kind) => times(heads[kind][0] * heads[kind][1], (i) =>
-    ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
-}
 
 /**
  * The log-probability of the outcomes of a run in nats, as another run of the same text gives it.

@@ -1,6 +1,6 @@
 // A model of a hub: the field for its name, the link that names it, and how its files are found.
 import { hubFiles, modelNameIn } from "../app/hub.js";
-import { button, note } from "../controls/controls.js";
+import { button, field, note } from "../controls/controls.js";
 import { el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
 
@@ -73,19 +73,16 @@ export class HubModel {
   }
 
   /** @returns {Described[]} */
-  field() {
+  described() {
     const { host } = this;
     return [
       el("div", { class: "row" }, [
-        el("label", { class: "control" }, [
-          el("span", { class: "label" }, say("The name of a model on {host}", { host })),
-          el("input", {
-            name: "hub", type: "text", size: 34, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
-            placeholder: "openai-community/gpt2", value: this.typed,
-            oninput: ({ target }) => { this.typed = target.value; },
-            onkeydown: ({ key }) => { if (key === "Enter") this.ask(); },
-          }),
-        ]),
+        field(say("The name of a model on {host}", { host }), {
+          name: "hub", type: "text", size: 34, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
+          placeholder: "openai-community/gpt2", value: this.typed,
+          oninput: ({ target }) => { this.typed = target.value; },
+          onkeydown: ({ key }) => { if (key === "Enter") this.ask(); },
+        }),
         button(say("Find this model"), () => this.ask()),
       ]),
       note(say(

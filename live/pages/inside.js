@@ -55,7 +55,7 @@ export async function showInside(root, app) {
     ),
     place("steps"),
     el("p", { class: "like" }, placesLike(app, row, translation, [query, placeOfLargest(derived.shares)])),
-    table(say("Numbers"), () => numbers(keys, parts, derived, divisor), app.opened, app.redraw),
+    table(say("Numbers"), () => numbers(keys, parts, derived, divisor), app),
   ]);
   mount(root, "steps", derivation, {
     steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head),

@@ -1,5 +1,7 @@
 // Masks: a few sentences form one padded batch. Masks exclude its padding, and what the decoder has not written yet.
-import { beside, caption, cutNote, firstOf, heading, mount, note, place, segmented } from "../controls/controls.js";
+import {
+  beside, caption, cutNote, field, firstOf, heading, mount, note, place, segmented
+} from "../controls/controls.js";
 import { headLists, singleHead } from "../controls/heads.js";
 import { hookName, KINDS } from "../engine/trace.js";
 import { axesOf, mapName, maskMap, namesOf } from "../pictures/maps.js";
@@ -26,15 +28,11 @@ export async function showMasks(root, app) {
       + "will write. A mask decides which keys (columns) a query (row) may attend to. Blue: it may attend. Grey: "
       + "masked."
     )),
-    el("div", { class: "two even" }, named.map(([name], i) => el("label", { class: "control" }, [
-      el("span", { class: "label" }, i < 2 ? say("Sentence {n}", { n: i + 1 }) : say(
-        "Sentence {n} (optional)", { n: i + 1 }
-      )),
-      el("input", {
-        type: "text", lang: app.listed.languages[0], value: fields[i],
-        onchange: ({ target }) => app.change({ [name]: target.value.trim() }),
-      }),
-    ]))),
+    el("div", { class: "two even" }, named.map(([name], i) => field(
+      i < 2 ? say("Sentence {n}", { n: i + 1 }) : say("Sentence {n} (optional)", { n: i + 1 }),
+      { type: "text", lang: app.listed.languages[0], value: fields[i],
+        onchange: ({ target }) => app.change({ [name]: target.value.trim() }) },
+    ))),
     ...named.flatMap(([name]) => cutNote(app.choices[name], LONGEST_OF_BATCH) || []).map(note),
     ...(parts ? described(app, parts, numbers) : [
       note(say("Type at least two sentences: one sentence needs no padding.")),

@@ -151,7 +151,7 @@ export class OwnModel {
         "A model is config.json, model.safetensors or its parts with their index, and tokenizer.json with the settings "
         + "beside it."
       )),
-      ...(this.hub?.field() ?? []),
+      ...(this.hub?.described() ?? []),
       el("div", { class: "found" }, this.state()),
     ];
   }

@@ -108,7 +108,7 @@ async function inSentence(app) {
       "The same words in two orders. Words that differ from the first translation are marked."
     )),
     el("div", { class: "row" }, [
-      list(say("Other order"), orders.map((one) => [one, one]), String(number), app.set("shuffle")),
+      list(say("Other order"), orders, String(number), app.set("shuffle")),
     ]),
     compared(all.map((one, i) => /** @type {[string, string]} */ ([labels[i], one.text])), all[0].languages[1]),
     caption(all[1].text === all[3].text

@@ -3,7 +3,7 @@
 import { attentionMap, leastWidth } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
 import { say } from "../ui/words.js";
-import { linkCells } from "../controls/atlas_links.js";
+import { mountLinked } from "../controls/atlas_links.js";
 import { headLists, singleHead } from "../controls/heads.js";
 import { beside, caption, heading, mount, place } from "../controls/controls.js";
 import { kindsOf, largeMap, mapName, maskMap, namesOf, viewOf, weightsOf } from "../pictures/maps.js";
@@ -27,8 +27,7 @@ export async function showTextMasks(root, app) {
   for (const one of kinds)
     mount(root, `mask ${one}`, attentionMap, maskData(viewOf(translation, one), one === kind ? layer : 0));
   const view = viewOf(translation, kind);
-  mount(root, "weights", attentionMap, largeMap(view, layer, head, false));
-  linkCells(root, app, translation, view, layer, head);
+  mountLinked(root, "weights", largeMap(view, layer, head, false), app, translation, view, layer, head);
 }
 
 /** @param {MapView} view @param {number} layer */

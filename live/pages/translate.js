@@ -1,9 +1,9 @@
 // Translate: a sentence, its translation, and every attention map that the model computed for it.
 import { rowsOfChips, writtenText } from "../controls/tokens.js";
 import { attentionLines, wordLines } from "../ui/lines.js";
-import { attentionMap, headGrid } from "../ui/maps.js";
+import { headGrid } from "../ui/maps.js";
 import { draw, el } from "../ui/dom.js";
-import { linkCells } from "../controls/atlas_links.js";
+import { mountLinked } from "../controls/atlas_links.js";
 import { chosenHead, chosenSection, headLists } from "../controls/heads.js";
 import { caption, heading, mount, note, place, segmented, table } from "../controls/controls.js";
 import { switchedOn, switches } from "../controls/switches.js";
@@ -21,7 +21,7 @@ function shownMaps(translation, kind, hideSpecial, logarithmic, language) {
   const name = `${kind} ${hideSpecial} ${logarithmic} ${language}`;
   if (latest.translation !== translation || latest.name !== name) {
     const view = viewOf(translation, kind, { hideSpecial });
-    Object.assign(latest, { translation, name, view, grid: smallMaps(view, 0, 0, logarithmic) });
+    Object.assign(latest, { translation, name, view, grid: smallMaps(view, logarithmic) });
   }
   return latest;
 }
@@ -61,7 +61,7 @@ export async function showTranslate(root, app) {
           place("grid")]),
       el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : sumsOf(view, layer, head)),
         place("map"), el("p", { class: "like" }),
-        table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
+        table(say("Numbers"), () => numbers(view, layer, head), app)]),
     ]),
     el("div", { class: "row" }, switches(app)),
     place("between", "hidden"),
@@ -69,8 +69,7 @@ export async function showTranslate(root, app) {
   const open = (_, chosen) => app.change({ layer: String(chosen.layer + 1), head: String(chosen.head + 1) });
   if (asLines) mount(root, "lines", attentionLines, lines(view, layer, head));
   else mount(root, "grid", headGrid, { ...grid, chosen: [layer, typeof head === "number" ? head : null] }, open);
-  mount(root, "map", attentionMap, largeMap(view, layer, head, logarithmic));
-  linkCells(root, app, translation, view, layer, head);
+  mountLinked(root, "map", largeMap(view, layer, head, logarithmic), app, translation, view, layer, head);
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 

@@ -114,10 +114,10 @@ export function largeMap(view, layer, head, logarithmic) {
 }
 
 /**
- * The data of the component head_grid.
- * @param {MapView} view @param {number} layer @param {number | string} head The large map. @param {boolean} logarithmic
+ * The data of the component head_grid, without the chosen map.
+ * @param {MapView} view @param {boolean} logarithmic
  */
-export function smallMaps(view, layer, head, logarithmic) {
+export function smallMaps(view, logarithmic) {
   const [down, across] = [view.queries, view.keys].map(({ length }) => Math.ceil(length / SHARED.limits.tile));
   const rows = Math.ceil(view.queries.length / down), columns = Math.ceil(view.keys.length / across);
   const name = namesOf(view.kind).fullName;
@@ -131,7 +131,6 @@ export function smallMaps(view, layer, head, logarithmic) {
           ));
   return {
     layers: view.layers, heads: view.heads, rows, columns, levels, broken: levels.includes(BROKEN),
-    chosen: [layer, typeof head === "number" ? head : null],
     title: say("All heads, {name}", { name }),
     alt: say("{layers} × {heads} small heatmaps, one for each layer and head of the {name}", {
       layers: view.layers, heads: view.heads, name,

@@ -1,11 +1,11 @@
 // The heads of an atlas: all of them as a scatter of two numbers and as a table, and a rule that chooses some.
-import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
+import { KIND_TITLES, numberNames, readTable, titleOf } from "./atlas_table.js";
 import { readRule, RuleError } from "./atlas_rule.js";
-import { draw, el, find, singleTabStop } from "./dom.js";
+import { draw, el, find, pressable, select, singleTabStop } from "./dom.js";
 import { showSentences } from "./atlas_places.js";
 import { availableWidth, component } from "./mounting.js";
 import { colourAt, LINES } from "./numbers.js";
-import { capitalized, headName, say } from "./words.js";
+import { headName, say } from "./words.js";
 
 const EDGES = { left: 62, right: 16, top: 12, bottom: 50 }, HEIGHTS = [260, 380], DOT = 6; // pixels
 const ROWS = 40; // of the table, until the visitor wants more
@@ -75,11 +75,13 @@ export const atlasHeads = component((root) => {
     ? fallback : table.numbers[0]);
   const axes = () => [axis(data.x, "sinks"), axis(data.y, "entropy")];
 
+  const read = (text) => readRule(text, { numbers: table.columns, kinds: table.kinds });
+
   /** Read a rule while the visitor types. Until it can be read, the last one stays. @param {string} text */
   function use(text) {
     typed = text;
     try {
-      fulfils = readRule(text, { numbers: table.columns, kinds: table.kinds });
+      fulfils = read(text);
       [problem, rows] = ["", ROWS];
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;
@@ -135,14 +137,14 @@ export const atlasHeads = component((root) => {
   };
 
   function axisList(choice, label, chosen) {
-    return el("label", {}, [el("span", {}, label), el("select", {
-      value: chosen, onchange: ({ target }) => choose({ [choice]: target.value }),
-    }, table.numbers.map((name) => el("option", { value: name }, numberNames(name).title)))]);
+    return el("label", {}, [el("span", {}, label), select(
+      table.numbers.map((name) => [name, numberNames(name).title]), chosen, (value) => choose({ [choice]: value })
+    )]);
   }
 
   function says() {
     const head = table.heads.find(({ name }) => name === (pointed || data.head));
-    return head ? `${nameOf(head)}: ${axes().reverse().map((name) => withInterval(head, name)).join("; ")}`
+    return head ? `${titleOf(head)}: ${axes().reverse().map((name) => withInterval(head, name)).join("; ")}`
       : say("Point at a head to see its numbers. Choose it to see its sentences.");
   }
 
@@ -207,7 +209,6 @@ export const atlasHeads = component((root) => {
 
   function dot(head, x, y, isInside) {
     const isSecond = head.name === data.second, isChosen = isSecond || head.name === data.head;
-    const press = () => choose({ atlas_head: head.name });
     const point = (name) => () => {
       pointed = name;
       find(root, ".says").textContent = says();
@@ -216,14 +217,10 @@ export const atlasHeads = component((root) => {
     return el("path", {
       d: OUTLINES[head.kind](Number(x.toFixed(1)), Number(y.toFixed(1))), fill: colourOf(head),
       class: `dot${isSecond ? " second" : ""}${isChosen ? " chosen" : isInside ? "" : " out"}`, "data-head": head.name,
-      ...(isInside ? { tabindex: -1, role: "button", "aria-pressed": String(isChosen) } : { "aria-hidden": "true" }),
-      "aria-label": `${nameOf(head)}: ${axes().map((name) => withInterval(head, name)).join("; ")}`, onclick: press,
+      ...pressable(() => choose({ atlas_head: head.name })),
+      ...(isInside ? { tabindex: -1, "aria-pressed": String(isChosen) } : { role: false, "aria-hidden": "true" }),
+      "aria-label": `${titleOf(head)}: ${axes().map((name) => withInterval(head, name)).join("; ")}`,
       onpointerenter: point(head.name), onpointerleave: point(""), onfocus: point(head.name), onblur: point(""),
-      onkeydown: (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault(); // the key must not scroll
-        press();
-      },
     });
   }
 
@@ -247,8 +244,7 @@ export const atlasHeads = component((root) => {
   function ruleField(count) {
     const examples = EXAMPLES.filter((text) => {
       try {
-        const fits = readRule(text, { numbers: table.columns, kinds: table.kinds });
-        return chosenRows(table, fits, { by: "head", down: false }).length;
+        return chosenRows(table, read(text), { by: "head", down: false }).length;
       } catch {
         return false;
       }
@@ -338,9 +334,4 @@ function rangeOf(values) {
   if (!values.length) return [0, 1];
   const [low, high] = values.reduce(([a, b], one) => [Math.min(a, one), Math.max(b, one)], [Infinity, -Infinity]);
   return [low > 0 && low < high / 2 ? 0 : low, high];
-}
-
-/** The name of a head with its kind of attention. */
-function nameOf({ kind, layer, head }) {
-  return capitalized(`${KIND_TITLES[kind]()}, ${headName(layer, head)}`);
 }

@@ -1,12 +1,12 @@
 // One head of an atlas, or two side by side: its numbers, its rows with their texts, what it attends to, and the heads
 // that are like it.
 import { chosenPlaces, onSentencesWanted, placeElement, shadeOf, STRONGEST } from "./atlas_places.js";
-import { KIND_TITLES, numberNames, readTable } from "./atlas_table.js";
+import { numberNames, readTable, titleOf } from "./atlas_table.js";
 import { shownNumber } from "./atlas.js";
-import { draw, el, find, singleTabStop } from "./dom.js";
+import { draw, el, find, select, singleTabStop, tableOf } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
-import { capitalized, decimal, headName, percent, say } from "./words.js";
+import { decimal, headName, percent, say } from "./words.js";
 
 const UNBOUNDED = ["entropy", "distance", "importance"]; // numbers that are no shares
 const STEPS = ["row", "key"];
@@ -57,7 +57,6 @@ export const atlasHead = component((root) => {
   }
 
   const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
-  const titleOf = ({ kind, layer, head }) => capitalized(`${KIND_TITLES[kind]()}, ${headName(layer, head)}`);
 
   function redraw() {
     const isCross = data.heads.some(({ kind }) => kind === "cross");
@@ -88,26 +87,22 @@ export const atlasHead = component((root) => {
   /** The list of heads that can stand beside the first one. */
   function besideList() {
     const first = nameOf(data.heads[0]), second = data.heads[1] ? nameOf(data.heads[1]) : "";
-    return el("label", {}, [el("span", {}, say("Beside it")), el("select", {
-      value: second, onchange: ({ target }) => choose({ atlas_second: target.value }),
-    }, [el("option", { value: "" }, say("no other head")), ...table.heads.filter(({ name }) => name !== first).map(
-      (head) => el("option", { value: head.name }, titleOf(head))
-    )])]);
+    const others = table.heads.filter(({ name }) => name !== first).map((head) => [head.name, titleOf(head)]);
+    return el("label", {}, [el("span", {}, say("Beside it")), select(
+      [["", say("no other head")], ...others], second, (name) => choose({ atlas_second: name })
+    )]);
   }
 
   /** The list for the class of the row or of the strongest key of the places that are shown. */
   function classList(side) {
     const label = side === "row" ? say("Class of the row") : say("Class of the strongest key");
-    return el("label", {}, [el("span", {}, label), el("select", {
-      value: drafts[side], onchange: ({ target }) => {
-        drafts[side] = target.value;
-        if (drafts.row && drafts.key) choose({ atlas_like: `${drafts.row}>${drafts.key}` });
-        else if (data.like) choose({ atlas_like: "" });
-        else redraw();
-      },
-    }, [el("option", { value: "" }, say("any")), ...data.table.classes.map(
-      (name) => el("option", { value: name }, classTitle(name))
-    )])]);
+    const classes = data.table.classes.map((name) => [name, classTitle(name)]);
+    return el("label", {}, [el("span", {}, label), select([["", say("any")], ...classes], drafts[side], (name) => {
+      drafts[side] = name;
+      if (drafts.row && drafts.key) choose({ atlas_like: `${drafts.row}>${drafts.key}` });
+      else if (data.like) choose({ atlas_like: "" });
+      else redraw();
+    })]);
   }
 
   function headElement(head) {
@@ -190,13 +185,6 @@ export const atlasHead = component((root) => {
   /** The name of a table among those of two heads. */
   const labelOf = (head, text) => `${titleOf(head)}: ${text}`;
 
-  function tableElement(label, head, rows) {
-    return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, [el("table", {}, [
-      el("thead", {}, [el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))]),
-      el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, [el("th", { scope: "row" }, name), ...cells]))),
-    ])]);
-  }
-
   /** The mean weight of a row by distance and class of the key. */
   function profileOf(head) {
     const values = decodeFloats(head.profile), { classes, distances } = data.table, width = classes.length;
@@ -206,7 +194,7 @@ export const atlasHead = component((root) => {
       title(say("What it attends to"), names.length > 1
         ? say("The mean weight of a row by distance (key minus row, in tokens) and class of the key.")
         : say("The mean weight of a row by class of the key.")),
-      tableElement(labelOf(head, say("What it attends to")),
+      tableOf(labelOf(head, say("What it attends to")),
         [names.length > 1 ? say("distance") : "", ...classes.map(classTitle)],
         names.map((name, i) => [name, ...classes.map((_, c) => cell(values[i * width + c], largest, ""))])),
     ];
@@ -218,7 +206,7 @@ export const atlasHead = component((root) => {
     const at = (row, key) => [0, 1, 2].map((end) => values[(row * n + key) * 3 + end]);
     return [el("details", {}, [
       el("summary", {}, say("By class of the row and of the key")),
-      tableElement(labelOf(head, say("By class of the row and of the key")),
+      tableOf(labelOf(head, say("By class of the row and of the key")),
         [say("row \\ key"), ...classes.map(classTitle)],
         classes.map((name, row) => [classTitle(name), ...classes.map((_, key) => {
           const [value, low, high] = at(row, key);
@@ -237,9 +225,9 @@ export const atlasHead = component((root) => {
     const isShown = ({ checkpoint }) => !checkpoint || checkpoint === beside;
     return [
       title(say("Heads like this"), say("The number is the cosine of both profiles, at most 1.")),
-      ...(data.others.length ? [el("label", {}, [el("span", {}, say("In another checkpoint")), el("select", {
-        value: beside, onchange: ({ target }) => choose({ atlas_beside: target.value }),
-      }, data.others.map((name) => el("option", { value: name }, name)))])] : []),
+      ...(data.others.length ? [el("label", {}, [el("span", {}, say("In another checkpoint")), select(
+        data.others, beside, (name) => choose({ atlas_beside: name })
+      )])] : []),
       ...head.like.filter(isShown).map((one) => el("div", {}, [
         el("span", { class: "quiet" }, named(one)),
         el("div", { class: "choices" }, one.heads.map(({ layer, head: number, value }) => {

@@ -1,7 +1,6 @@
 // A circuit: parts of a model in rows, and edges between them. A click on an edge reports it; a click on a part fades
 // all edges but its own.
-import { pressable } from "./diagrams.js";
-import { draw, el, singleTabStop } from "./dom.js";
+import { draw, el, pressable, singleTabStop } from "./dom.js";
 import { component } from "./mounting.js";
 import { LINES } from "./numbers.js";
 import { say } from "./words.js";

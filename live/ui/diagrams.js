@@ -1,17 +1,7 @@
 // The architecture of a model: boxes for its parts, and arrows with shapes. A click on a layer opens it.
-import { draw, el, singleTabStop } from "./dom.js";
+import { draw, el, pressable, singleTabStop } from "./dom.js";
 import { component } from "./mounting.js";
 import { isolated, say, shortened } from "./words.js";
-
-/** The attributes of a drawing that is a button. @param {() => void} press */
-export function pressable(press) {
-  const onkeydown = (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault(); // the key must not scroll
-    press();
-  };
-  return { role: "button", onclick: press, onkeydown };
-}
 
 const HEAD = 7, ANGLE = 0.45; // of an arrow: pixels, and radians from its line
 

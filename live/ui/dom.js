@@ -17,6 +17,46 @@ export function el(tag, attributes = {}, content = undefined) {
 }
 
 /**
+ * A list to choose from.
+ * @param {Option[]} options @param {string} chosen @param {(value: string) => void} choose
+ * @param {Record<string, any>} [attributes]
+ */
+export function select(options, chosen, choose, attributes = {}) {
+  return el("select", { ...attributes, value: chosen, onchange: ({ target }) => choose(target.value) }, options.map(
+    (option) => {
+      const [value, name = value] = [option].flat();
+      return el("option", { value }, name);
+    }
+  ));
+}
+
+/**
+ * A table that scrolls.
+ * @param {string} label @param {string[]} head @param {(string | Described)[][]} rows Each begins with its heading.
+ */
+export function tableOf(label, head, rows) {
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, [
+    el("table", { style: `--columns:${head.length}` }, [
+      el("thead", {}, [el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))]),
+      el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, [
+        el("th", { scope: "row" }, String(name)),
+        ...cells.map((cell) => (typeof cell === "string" ? el("td", {}, cell) : cell)),
+      ]))),
+    ]),
+  ]);
+}
+
+/** The attributes of a drawing that is a button. @param {() => void} press */
+export function pressable(press) {
+  const onkeydown = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault(); // the key must not scroll
+    press();
+  };
+  return { role: "button", onclick: press, onkeydown };
+}
+
+/**
  * Make the children of an element match their descriptions, in this order.
  * @param {Element} parent @param {Described[]} described
  */

@@ -196,22 +196,15 @@ const AT_REST = 0.2, SELECTED = 0.02; // the smallest weight with a line: withou
 const ONE_ROW = 44; // pixels: a higher row of chips has wrapped, and lines would cross words
 
 /**
- * The lines to draw, as [query, key, weight].
+ * The lines to draw.
  * @param {Float32Array} weights (T, S), row by row.
  * @param {number} queries @param {number} keys
  * @param {MapSelection} selection With a selection, only its lines, and thinner ones too.
- * @returns {[number, number, number][]}
  */
 export function linesToDraw(weights, queries, keys, selection) {
   const smallest = selection ? SELECTED : AT_REST;
-  /** @type {[number, number, number][]} */
-  const lines = [];
-  for (let t = 0; t < queries; t++)
-    for (let s = 0; s < keys; s++) {
-      const weight = weights[t * keys + s], included = !selection || selection.query === t || selection.key === s;
-      if (included && weight >= smallest) lines.push([t, s, weight]);
-    }
-  return lines;
+  const lines = visibleLines({ weights, queries, keys, selected: [0], smallest, best: 0 });
+  return lines.filter(([, t, s]) => !selection || selection.query === t || selection.key === s);
 }
 
 /** A line from the top chip to the bottom chip; `box` is the picture around both. */
@@ -237,7 +230,7 @@ export const wordLines = component(() => {
     if (data.query_row === data.key_row || (wrapped && !selection)) return;
     const box = home.getBoundingClientRect(), holder = document.createElement("div");
     draw(holder, [el("svg", { width: box.width, height: box.height, "aria-hidden": "true" },
-      lines.flatMap(([t, s, weight]) => {
+      lines.flatMap(([weight, t, s]) => {
       const [from, to] = [keyChip(s), queryChip(t)].map((one) => one?.getBoundingClientRect());
       return from && to ? [lineBetween(from, to, box, weight)] : [];
     }))]);
@@ -264,7 +257,7 @@ export const wordLines = component(() => {
     const ofQuery = selection.query !== undefined;
     const selected = ofQuery ? queryChip(selection.query) : keyChip(selection.key);
     selected?.classList.add("hl-asks");
-    for (const [t, s, weight] of lines) {
+    for (const [weight, t, s] of lines) {
       const other = ofQuery ? keyChip(s) : queryChip(t);
       if (other === selected) continue;
       other?.classList.add("hl-looked");

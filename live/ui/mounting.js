@@ -68,16 +68,13 @@ export function zoomOf(element) {
 
 // The small menu beside a picture that offers to save it. `saving.js` saves.
 
-/** @type {WeakMap<Element, () => void>} */
-const drawings = new WeakMap(); // menu → the function that draws it
-
 /**
  * The menu of one picture.
  * @param {() => Element | null} picture The picture to save, asked for when a format is chosen.
  * @returns {HTMLDetailsElement}
  */
 export function saveMenu(picture) {
-  const menu = document.createElement("details");
+  const menu = /** @type {any} */ (document.createElement("details"));
   const close = () => {
     menu.open = false;
     menu.querySelector("summary")?.focus();
@@ -94,17 +91,17 @@ export function saveMenu(picture) {
     event.preventDefault(); // Escape must not also leave presenter mode
     close();
   };
-  drawings.set(menu, () => draw(menu, [
+  menu.redraw = () => draw(menu, [
     el("summary", { title: say("Save picture"), "aria-label": say("Save picture") }, [
       el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow]),
     ]),
     el("div", {}, [el("span", {}, say("Save picture:")), ...["PNG", "SVG", "PDF"].map(choice)]),
-  ]));
-  redrawMenus([menu]);
+  ]);
+  menu.redraw();
   return menu;
 }
 
-/** Draw menus again, because the words may have changed. @param {Iterable<Element>} menus */
+/** Draw menus again, because the words may have changed. @param {Iterable<any>} menus */
 export function redrawMenus(menus) {
-  for (const menu of menus) drawings.get(menu)?.();
+  for (const menu of menus) menu.redraw?.(); // those of an older version of the page have none
 }

@@ -57,7 +57,7 @@ export function playback({ length, interval, draw, report }) {
     show(index + event.detail);
   }
 
-  function set(known, { index: to = index } = {}) {
+  function set(known, to) {
     [reported, index] = [known, to];
   }
 

@@ -68,7 +68,7 @@ export const stepper = component((root) => {
       film.stop();
       [revealed, guesses] = [new Set(), new Map()];
       const first = next.step ?? next.given; // the model does not choose the tokens of a prompt
-      film.set(first, { index: first });
+      film.set(first, first);
     }
     film.refresh();
   }

@@ -40,7 +40,7 @@ export const trainingPlayer = component((root) => {
       next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot,
     ];
     painted = [];
-    film.set(next.snapshot, { index: Math.min(moved ? next.snapshot : film.index(), last()) });
+    film.set(next.snapshot, Math.min(moved ? next.snapshot : film.index(), last()));
     redraw();
   }
 

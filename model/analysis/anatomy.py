@@ -19,7 +19,7 @@ from model.analysis.followed import Followed, largest_difference
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.passes import record_again
-from model.inference.run import RecordedArrays
+from model.inference.run import FloatArray, RecordedArrays
 from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
@@ -40,7 +40,6 @@ __all__ = [
     "value_norms",
 ]
 
-FloatArray = NDArray[np.float32]
 Floats = NDArray[np.floating[Any]]
 STAGES = ("queries", "keys", "values", "bias", "masked_scores", "weights", "head_outputs", "output")
 
@@ -127,7 +126,7 @@ def layer_in(recording: RecordedArrays, model: Reads, kind: str, layer: int, wei
         mixing = Mixing(projection=found.matrix.cpu().numpy(), bias=found.bias.cpu().numpy(), output=recorded["output"])
     except ConfigError as error:
         no_mixing_reason = error.message
-    sinks = model.sinks(kind, layer)
+    scoring = model.scoring(kind, layer)
     return Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
@@ -136,9 +135,9 @@ def layer_in(recording: RecordedArrays, model: Reads, kind: str, layer: int, wei
         weights=weights,
         head_outputs=recorded["head_outputs"],
         distances=recorded.get("bias"),
-        scaling=model.scaling(kind, layer),
-        cap=model.score_cap(kind, layer),
-        sinks=None if sinks is None else sinks.float().cpu().numpy(),
+        scaling=scoring.scaling,
+        cap=scoring.cap,
+        sinks=None if scoring.sinks is None else scoring.sinks.float().cpu().numpy(),
         sharing=sharing_heads(recorded["keys"]),
         mixing=mixing,
         no_mixing_reason=no_mixing_reason,
@@ -311,7 +310,5 @@ def require_mixing(checkpoint: Loaded) -> None:
     Raises:
         ConfigError: some layer does more than multiply the head outputs with one matrix.
     """
-    config = checkpoint.model.config
-    for kind in config.kinds:
-        for layer in range(config.num_layers(kind)):
-            checkpoint.model.mixing(kind, layer)
+    for kind, layer in checkpoint.model.config.attention_layers:
+        checkpoint.model.mixing(kind, layer)

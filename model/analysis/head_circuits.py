@@ -133,7 +133,7 @@ def token_keys(checkpoint: Loaded, head: Head, queries: Sequence[int], most: int
     stack, block = block_of(model, head)
     query, key = (matrix_of_head(model, head, stage) for stage in ("queries", "keys"))
     asked = query(read_alone(model, stack, block, queries))  # (N, K)
-    directions = asked @ key.weight * model.scaling(head.kind, head.layer)  # (N, D)
+    directions = asked @ key.weight * model.scoring(head.kind, head.layer).scaling  # (N, D)
     scores = torch.cat([directions @ part.T for part in every_key(checkpoint, head)], dim=1)  # (N, V)
     return extremes(scores - scores.mean(dim=1, keepdim=True), most)
 
@@ -257,11 +257,6 @@ def attention_blocks(stack: Stack) -> Iterator[Block]:
     return (block for block in stack.blocks if block.kind is not None)
 
 
-def reads_memory(block: Block, stage: Stage) -> bool:
-    """Whether this stage of a block reads the states of the encoder, and not the stream."""
-    return block.kind == "cross" and stage != "queries"
-
-
 def linear_part(step: ReadoutStep | None) -> LinearMap:
     """A step without its constant, and without the division of a norm by the deviation.
 
@@ -325,7 +320,8 @@ def circuit(model: Reads, block: Block, heads: slice, stage: Stage) -> Circuit:
 def folded(model: Reads, block: Block, heads: slice, stage: Stage) -> Tensor:
     """The matrix of each head after the norm of what it reads, (H, D, K)."""
     weight = by_head(model, matrix_of(model, block, stage).weight, heads)  # (H, K, D)
-    return linear_part(None if reads_memory(block, stage) else block.norm_before).pulled_back(weight).mT
+    reads_memory = block.kind == "cross" and stage != "queries"  # the states of the encoder, and not the stream
+    return linear_part(None if reads_memory else block.norm_before).pulled_back(weight).mT
 
 
 def by_head(model: Reads, rows: Tensor, heads: slice) -> Tensor:

@@ -105,12 +105,7 @@ def translated_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
 def all_heads(model: Reads) -> list[Head]:
     """Every head of every kind of attention."""
     config = model.config
-    return [
-        Head(kind, layer, head)
-        for kind in config.kinds
-        for layer in range(config.num_layers(kind))
-        for head in range(config.num_heads)
-    ]
+    return [Head(kind, layer, head) for kind, layer in config.attention_layers for head in range(config.num_heads)]
 
 
 def sentence_losses(model: Reads, examples: Examples) -> Tensor:
@@ -216,12 +211,11 @@ def gate_gradients(model: Reads, examples: Examples) -> dict[str, FloatArray]:
     """
     gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
-    for kind in model.config.kinds:
-        for layer in range(model.config.num_layers(kind)):
-            size = (len(examples.target), model.config.num_heads, 1, 1)
-            gate = torch.ones(size, device=examples.target.device, requires_grad=True)
-            gates[kind].append(gate)
-            edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
+    for kind, layer in model.config.attention_layers:
+        size = (len(examples.target), model.config.num_heads, 1, 1)
+        gate = torch.ones(size, device=examples.target.device, requires_grad=True)
+        gates[kind].append(gate)
+        edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
     flat = [gate for layers in gates.values() for gate in layers]
     with torch.enable_grad(), tracing(record=(), edits=edits):
         # The sentences of a batch are independent, so one pass gives the gradient of each.

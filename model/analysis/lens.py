@@ -6,19 +6,17 @@ from functools import partial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import nothing_predicted, require_translation
 from model.analysis.followed import Followed
 from model.checkpoints.checkpoint import Checkpoint
-from model.inference.run import Candidate, Outcome
+from model.inference.run import Candidate, FloatArray, Outcome
 from model.inference.translate import record_translation, translate
 from model.network.residual_stream import Matrix, Stack, read_out
 
 __all__ = ["EarlyReading", "Lens", "decoder_lens", "logit_lens", "logits_of"]
 
-FloatArray = NDArray[np.float32]
 MAX_LOGITS = 1 << 22  # numbers that are computed at once, 16 MB
 
 

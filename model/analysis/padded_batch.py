@@ -12,7 +12,7 @@ from torch import Tensor
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Loaded
 from model.inference.passes import Ids, PaddedIds, Side, batch_logits, encode_texts, pad_ids
-from model.inference.run import labelled, parts_of
+from model.inference.run import BoolArray, FloatArray, labelled, parts_of
 from model.network.protocols import Reads, ReadsBatches
 from model.text.encoding import Tokenizer
 from model.text.pair import Text
@@ -21,8 +21,6 @@ from model.trace import hook_name, tracing
 __all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch", "usual_side"]
 
 STAGES = ("scores", "masked_scores", "weights")
-FloatArray = NDArray[np.float32]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +116,9 @@ def recorded_masks(model: Reads) -> Iterator[dict[tuple[str, int], BoolArray]]:
 
         return edit
 
-    places = [(kind, layer) for kind in model.config.kinds for layer in range(model.config.num_layers(kind))]
-    edits = {hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in places}
+    edits = {
+        hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in model.config.attention_layers
+    }
     with tracing(record=(), edits=edits):
         yield found
 

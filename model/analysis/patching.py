@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import nothing_predicted, require_attention_steps
@@ -21,7 +20,7 @@ from model.analysis.importance import Report, all_heads
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.passes import pass_over
-from model.inference.run import Result, Run
+from model.inference.run import FloatArray, Result, Run
 from model.inference.translate import compute, record_run
 from model.interventions import Head
 from model.network.protocols import Reads, Writes
@@ -37,7 +36,6 @@ __all__ = [
     "patch_head",
 ]
 
-FloatArray = NDArray[np.float32]
 BATCH_ROWS = 64  # patched runs in one pass
 Patch = tuple[Head, int | None]  # a head, and the position where it is patched; None: at every position
 Ids = tuple[list[int], list[int]]  # what the encoder reads, and what the decoder reads
@@ -60,7 +58,6 @@ class Contrast:
 class PatchingEffects:
     """How far each patched head moves a run towards the donor's outcome: 0 = not at all, 1 = as far as in its run."""
 
-    position: int  # of the first word that differs, counted from 0
     heads: Mapping[str, FloatArray]  # kind → (L, H), patched at every position
     positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
@@ -156,7 +153,6 @@ def patch_every_head(
         for (head, at), effect in zip(batch, comparison.effects(batch), strict=True):
             grids[head.kind][head.layer, head.head, -1 if at is None else at] = effect
     return PatchingEffects(
-        position=found.position,
         heads={kind: grid[..., -1] for kind, grid in grids.items()},
         positions={kind: grid[..., :-1] for kind, grid in grids.items()},
     )

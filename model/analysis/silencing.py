@@ -21,7 +21,7 @@ from model.analysis.importance import Report, all_heads, gradient_importance
 from model.decoding.search import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.passes import padded_for, pass_over
-from model.inference.run import Outcome, Result, Run
+from model.inference.run import FloatArray, Outcome, Result, Run
 from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from model.network.own_model import OwnModel
@@ -39,7 +39,6 @@ __all__ = [
     "silence_rows",
 ]
 
-FloatArray = NDArray[np.float32]
 MAX_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
 MAX_ALONE = 24  # heads tried one by one; less important ones hardly ever change a word
 MAX_LOG_PROBS = 1 << 24  # in one batch, 64 MB: some vocabularies have 250,000 tokens

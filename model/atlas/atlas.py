@@ -21,7 +21,7 @@ from model.atlas.work import PART
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.interventions import Head
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.safety.json_files import read_json
 
 __all__ = ["Atlas", "Place", "open_atlas"]
@@ -91,7 +91,7 @@ class Atlas:
         """The rows of one head, ordered by group."""
         places: Places = self.mapped(PLACES)
         if places.dtype != PLACE:
-            raise self.damaged(PLACES, "its columns are unknown")
+            raise damaged(self.folder, PLACES, "its columns are unknown")
         number = self.heads.index(head)
         first, end = np.searchsorted(places["head"], [number, number + 1])
         return tuple(place_from(one) for one in places[first:end])
@@ -142,14 +142,14 @@ class Atlas:
         for kind, sizes in self.settings.kinds.items():
             profile = self.array("profile", kind)
             if profile.shape[:2] != sizes or not profile.size:
-                raise self.damaged(f"profile-{kind}.npy", "it has other heads")
+                raise damaged(self.folder, f"profile-{kind}.npy", "it has other heads")
         for name, most in ((HEADS, len(self.heads)), (SENTENCES, len(self.mapped(PLACES)))):
             with self.reading(name) as path:
                 table = pq.read_metadata(path)
             groups = [table.row_group(i) for i in range(table.num_row_groups)]
             values = max((group.column(i).num_values for group in groups for i in range(group.num_columns)), default=0)
             if table.num_rows > most or values > most * LONGEST or sum(g.total_byte_size for g in groups) > MOST_BYTES:
-                raise self.damaged(name, "it claims too many rows")
+                raise damaged(self.folder, name, "it claims too many rows")
 
     def mapped(self, name: str) -> NDArray[Any]:
         with self.reading(name) as path:
@@ -166,15 +166,16 @@ class Atlas:
         except (OSError, ValueError, KeyError, pa.ArrowException) as error:
             if isinstance(error, ConfigError):
                 raise
-            raise self.damaged(name, first_line(error)) from error
+            raise damaged(self.folder, name, first_line(error)) from error
 
-    def damaged(self, name: str, problem: str) -> ConfigError:
-        return ConfigError(
-            "{file} of the atlas {folder} is damaged ({problem}). Copy it again, or make the atlas again.",
-            file=name,
-            folder=self.folder.name,
-            problem=problem,
-        )
+
+def damaged(folder: Path, name: str, problem: str) -> ConfigError:
+    return ConfigError(
+        "{file} of the atlas {folder} is damaged ({problem}). Copy it again, or make the atlas again.",
+        file=name,
+        folder=folder.name,
+        problem=problem,
+    )
 
 
 def open_atlas(folder: Path, checkpoint: Loaded | None = None) -> Atlas:
@@ -209,12 +210,7 @@ def open_atlas(folder: Path, checkpoint: Loaded | None = None) -> Atlas:
     except ConfigError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ConfigError(
-            "{file} of the atlas {folder} is damaged ({problem}). Copy it again, or make the atlas again.",
-            file=FACTS_FILE,
-            folder=folder.name,
-            problem=first_line(error),
-        ) from error
+        raise damaged(folder, FACTS_FILE, first_line(error)) from error
     if checkpoint is not None:
         atlas.require_weights_of(checkpoint)
     return atlas

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from model.corpora.corpora import CorpusError
-from model.messages import Message
-from model.safety.errors import first_line
+from model.messages import Message, first_line
 from model.safety.json_files import decoded
 
 __all__ = ["BLOCK", "Corpus", "Line", "open_corpus"]

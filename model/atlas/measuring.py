@@ -6,33 +6,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import exp, factorial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from model.atlas.corpus import Corpus
-from model.atlas.hashing import poisson_weights
 from model.atlas.places import PLACE, Places, kept, places_of
-from model.atlas.reading import BatchFound, Means, batches, read_batch
+from model.atlas.reading import BatchFound, batches, read_batch
+from model.atlas.settings import Settings
 from model.atlas.syntax import NO_SYNTAX, Syntax, parsed
 from model.atlas.tally import IntArray, KindTally, Tally, rounded, weighted_sums
 from model.atlas.texts import TextTokens, read_texts
 from model.atlas.token_classes import CLASSES
 from model.checkpoints.checkpoint import Loaded
 from model.config.kinds import KINDS
+from model.corpora.hashing import uniform_bits
 
-__all__ = ["measured_blocks", "tally_of"]
+__all__ = ["measured_blocks", "poisson_weights", "tally_of"]
 
 
 def tally_of(
     checkpoint: Loaded,
     corpus: Corpus,
     index: int,
-    *,
-    means: Means,
-    seed: int,
-    replicates: int,
+    settings: Settings,
     syntax: Syntax = NO_SYNTAX,
 ) -> Tally:
     """Measure one block.
@@ -41,10 +40,8 @@ def tally_of(
         checkpoint: Of any task with attention; never changed.
         corpus: Its texts.
         index: Of the block.
-        means: Of the model, see `means_of`.
-        seed: Of the random numbers.
-        replicates: Of the bootstrap.
-        syntax: For the numbers of syntax, where `means` has them.
+        settings: Of the atlas.
+        syntax: For the numbers of syntax, where the settings have them.
 
     Raises:
         ConfigError: weights are not numbers.
@@ -62,12 +59,12 @@ def tally_of(
     for batch in batches(checkpoint.model, texts):
         numbers += [text.line for text in batch]
         first = 0
-        for kind, found in read_batch(checkpoint, batch, means).items():
+        for kind, found in read_batch(checkpoint, batch, settings.means).items():
             written = KINDS[kind].queries == "written"
             parts[kind].append(batch_sums(checkpoint, kind, found, batch))
-            places.append(places_of(found, batch, first_head=first, written=written, seed=seed))
+            places.append(places_of(found, batch, first_head=first, written=written, seed=settings.seed))
             first += checkpoint.model.config.num_layers(kind) * checkpoint.model.config.num_heads
-    weights = poisson_weights(seed, numbers, replicates)
+    weights = poisson_weights(settings.seed, numbers, settings.replicates)
     left = kept(np.concatenate(places))
     with_places = set(left["line"].tolist())
     cut = [text.cut for text in texts]
@@ -134,18 +131,15 @@ def measured_blocks(
     checkpoint: Loaded,
     corpus: Corpus,
     indices: Iterable[int],
-    *,
-    means: Means,
-    seed: int,
-    replicates: int,
-    syntax: Syntax = NO_SYNTAX,
+    settings: Settings,
+    syntax: Syntax,
 ) -> Generator[Tally]:
     """Measure blocks, several at once: each on one core, so that the number of cores changes no bit.
 
     The order is that of the indices. The arguments are those of `tally_of`.
     """
     waiting = iter(indices)
-    measure = partial(tally_of, checkpoint, corpus, means=means, seed=seed, replicates=replicates, syntax=syntax)
+    measure = partial(tally_of, checkpoint, corpus, settings=settings, syntax=syntax)
     with one_core_each() as cores, ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def start(count: int) -> list[Future[Tally]]:
@@ -168,3 +162,26 @@ def one_core_each() -> Iterator[int]:
         yield cores
     finally:
         torch.set_num_threads(cores)
+
+
+MOST = 20  # no weight is above; P(more) = 2 · 10⁻²⁰
+LIMITS = np.array(
+    [min(round(2.0**64 * sum(exp(-1) / factorial(j) for j in range(k + 1))), 2**64 - 1) for k in range(MOST)], np.uint64
+)
+
+
+def poisson_weights(seed: int, lines: ArrayLike, replicates: int) -> NDArray[np.int64]:
+    """How often each sentence counts in each bootstrap replicate: Poisson with mean 1 (Hanley and MacGibbon 2006).
+
+    It depends only on the seed and on the lines.
+
+    Args:
+        seed: Of the atlas.
+        lines: The line numbers of N sentences.
+        replicates: R.
+
+    Returns:
+        (R, N).
+    """
+    bits = uniform_bits(seed, np.asarray(lines)[None, :], np.arange(replicates)[:, None])
+    return np.searchsorted(LIMITS, bits, side="right").astype(np.int64)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.anatomy import require_mixing
 from model.analysis.availability import require_values
 from model.analysis.importance import Examples, gate_gradients
 from model.atlas.layout import Layout, layout_of
@@ -41,9 +43,7 @@ def means_of(checkpoint: Loaded, *, syntax: bool = False) -> Means:
     model = checkpoint.model
     try:
         require_values(checkpoint)
-        for kind in model.config.kinds:
-            for layer in range(model.config.num_layers(kind)):
-                model.mixing(kind, layer)
+        require_mixing(checkpoint)
         writes = True
     except ConfigError:
         writes = False
@@ -192,12 +192,8 @@ def edits_for(model: Reads, found: Mapping[str, BatchFound], means: Means) -> di
         for layer in range(model.config.num_layers(kind)):
             edits[hook_name(kind, layer, "weights")] = seen_whole(rows, of_kind.add_weights)
             if means.writes:
-                edits[hook_name(kind, layer, "head_outputs")] = seen_whole(rows, adder(of_kind, layer))
+                edits[hook_name(kind, layer, "head_outputs")] = seen_whole(rows, partial(of_kind.add_outputs, layer))
     return edits
-
-
-def adder(found: BatchFound, layer: int) -> Callable[[Tensor], None]:
-    return lambda outputs: found.add_outputs(layer, outputs)
 
 
 def seen_whole(rows: int, use: Callable[[Tensor], None]) -> Edit:

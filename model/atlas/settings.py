@@ -7,14 +7,15 @@ from typing import Any
 
 from model.atlas.corpus import BLOCK, Corpus
 from model.atlas.measures import NUMBERS, numbers_of
-from model.atlas.reading import Means
+from model.atlas.reading import Means, means_of
+from model.atlas.texts import longest_text
 from model.atlas.token_classes import CLASSES
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.inference.opening import read_by
 from model.messages import N_, Message
 
-__all__ = ["FORMAT", "REPLICATES", "Settings", "settings_of", "weights_sha256"]
+__all__ = ["FORMAT", "Settings", "settings_of", "weights_sha256"]
 
 FORMAT = 1
 REPLICATES = 500
@@ -41,7 +42,7 @@ class Settings:
     texts: int
     with_second: int
     kinds: Mapping[str, tuple[int, int]]  # layers, and heads of a layer
-    means: Mapping[str, bool]  # what could be measured, see `Means`
+    means: Means  # what could be measured
     longest: int  # the most tokens of a text
     seed: int
     replicates: int
@@ -59,7 +60,7 @@ class Settings:
         kinds = {kind: (int(sizes[0]), int(sizes[1])) for kind, sizes in values["kinds"].items()}
         lists = {name: tuple(values[name]) for name in ("numbers", "classes")}
         lists["syntax"] = tuple(values.get("syntax", ()))  # earlier atlases have none
-        return cls(**{**values, **lists, "kinds": kinds})
+        return cls(**{**values, **lists, "kinds": kinds, "means": Means(**values["means"])})
 
     def require_same(self, other: "Settings", name: str) -> None:
         """Raises ConfigError if another part of an atlas does not fit; `name` is that of the other part's folder."""
@@ -80,16 +81,7 @@ class Settings:
         )
 
 
-def settings_of(
-    checkpoint: Loaded,
-    corpus: Corpus,
-    means: Means,
-    *,
-    longest: int,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    syntax: tuple[str, ...] = (),
-) -> Settings:
+def settings_of(checkpoint: Loaded, corpus: Corpus, *, seed: int = 0, syntax: tuple[str, ...] = ()) -> Settings:
     """The settings of an atlas.
 
     Raises:
@@ -100,6 +92,7 @@ def settings_of(
         raise ConfigError(
             "{checkpoint} has no attention, so it has no atlas. Choose another model.", checkpoint=checkpoint.name
         )
+    means = means_of(checkpoint, syntax=bool(syntax))
     return Settings(
         checkpoint=checkpoint.name,
         weights=weights_sha256(checkpoint),
@@ -110,10 +103,10 @@ def settings_of(
         texts=corpus.texts,
         with_second=corpus.with_second,
         kinds={kind: (config.num_layers(kind), config.num_heads) for kind in config.kinds},
-        means=asdict(means),
-        longest=longest,
+        means=means,
+        longest=longest_text(checkpoint.model),
         seed=seed,
-        replicates=replicates,
+        replicates=REPLICATES,
         syntax=syntax,
         numbers=numbers_of(syntax=means.syntax),
     )

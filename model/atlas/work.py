@@ -17,17 +17,15 @@ import torch.distributed as dist
 
 from model.atlas.corpus import Corpus
 from model.atlas.measuring import measured_blocks
-from model.atlas.reading import Means, means_of
-from model.atlas.settings import REPLICATES, Settings, settings_of
+from model.atlas.settings import Settings, settings_of
 from model.atlas.store import require_free, write_atlas
 from model.atlas.syntax import NO_SYNTAX, Syntax
 from model.atlas.tally import Tally, add
-from model.atlas.texts import longest_text
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
 from model.files import replace_file
+from model.messages import first_line
 from model.network.team import Team, launched_team
-from model.safety.errors import first_line
 
 __all__ = ["PART", "Report", "make_atlas", "merge", "unfinished_folder"]
 
@@ -56,9 +54,7 @@ def make_atlas(
     *,
     share: tuple[int, int] = (1, 1),
     report: Report = lambda done, lines: None,
-    save_seconds: float = SAVE_SECONDS,
     seed: int = 0,
-    replicates: int = REPLICATES,
     syntax: Syntax = NO_SYNTAX,
 ) -> None:
     """Measure a corpus and write the folder of its atlas, or one share of it. What is there already is not measured.
@@ -70,9 +66,7 @@ def make_atlas(
         share: (k, n): measure the kth of n shares.
         report: Called before and after each block. An exception, also of a signal, ends the work; the same call
             continues later.
-        save_seconds: Between two saves.
         seed: Of the random numbers.
-        replicates: Of the bootstrap.
         syntax: Pipelines of spaCy for the numbers of syntax.
 
     Raises:
@@ -80,11 +74,7 @@ def make_atlas(
         CorpusError: the corpus cannot be read any more.
         CheckpointError: a file cannot be written.
     """
-    means = means_of(checkpoint, syntax=bool(syntax.names))
-    longest = longest_text(checkpoint.model)
-    settings = settings_of(
-        checkpoint, corpus, means, longest=longest, seed=seed, replicates=replicates, syntax=syntax.names
-    )
+    settings = settings_of(checkpoint, corpus, seed=seed, syntax=syntax.names)
     whole = share == (1, 1)
     work = unfinished_folder(out) if whole else out
     with launched_team() as team:
@@ -95,17 +85,7 @@ def make_atlas(
         own = [block for block in range(share[0] - 1, corpus.blocks, share[1]) if not done[block]]
         work.mkdir(parents=True, exist_ok=True)
         part = Part(path=work / f"part-{team.rank}.npz", settings=settings, absorbed=absorbed)
-        tally = measure(
-            checkpoint,
-            corpus,
-            own[team.rank :: team.size],
-            tally,
-            part,
-            means=means,
-            syntax=syntax,
-            report=report,
-            every=save_seconds,
-        )
+        tally = measure(checkpoint, corpus, own[team.rank :: team.size], tally, part, syntax=syntax, report=report)
         if whole:
             if tallies := collected(team, tally):
                 write_atlas(add(tallies, corpus.blocks), settings, out)
@@ -135,29 +115,19 @@ def measure(
     tally: Tally,
     part: Part,
     *,
-    means: Means,
     syntax: Syntax,
     report: Report,
-    every: float,
 ) -> Tally:
     """Add blocks to a tally, and save it now and then and at the end."""
     settings, saved = part.settings, time.monotonic()
     lines = [min(settings.block, corpus.lines - block * settings.block) for block in blocks]
-    measured = measured_blocks(
-        checkpoint,
-        corpus,
-        blocks,
-        means=means,
-        seed=settings.seed,
-        replicates=settings.replicates,
-        syntax=syntax,
-    )
+    measured = measured_blocks(checkpoint, corpus, blocks, settings, syntax)
     try:
         report(0, sum(lines))
         for number, block in enumerate(measured, start=1):
             tally = tally + block
             report(sum(lines[:number]), sum(lines))
-            if time.monotonic() - saved >= every:
+            if time.monotonic() - saved >= SAVE_SECONDS:
                 part.save(tally)
                 saved = time.monotonic()
     finally:

@@ -65,8 +65,7 @@ from model.checkpoints.saved_positions import PositionForm
 from model.config.model import DecoderSizes, ModelConfig
 from model.config.section import Section, require
 from model.files import CheckpointError, replace_file
-from model.messages import Message
-from model.safety.errors import first_line
+from model.messages import Message, first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.text.vocab import Marks, Specials
 from model.text.vocabulary_list import FileTokenizer, read_file_tokenizer, read_vocabulary

@@ -22,7 +22,7 @@ from model.checkpoints.tutorial_model import make_model
 from model.config.model import DecoderSizes, ModelConfig
 from model.config.section import ConfigError
 from model.files import CheckpointError
-from model.messages import Message
+from model.messages import Message, few
 from model.safety.sizes import require_matching_weights
 from model.safety.torch_files import SavedFile
 from model.safety.weight_files import Header
@@ -205,11 +205,6 @@ def unfit(checkpoint: str, problems: list[Message]) -> CheckpointError:
         description=DESCRIPTION,
         found=reduce(lambda first, then: Message("{first} {then}", first=first, then=then), problems),
     )
-
-
-def few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:4])
-    return Message("{names} and {n} more", names=shown, n=len(names) - 4) if len(names) > 4 else shown
 
 
 def notes_on(saved: SavedFile, ignored: list[str], positions: Mapping[str, Positions]) -> Iterable[Message]:

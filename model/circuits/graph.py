@@ -7,7 +7,7 @@ values. The keys and values of cross-attention read the stream of the encoder.
 """
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,17 +91,6 @@ class Graph:
         return tuple(
             Edge(sender, node, side) for site in self.sites for sender in site.senders for node, side in site.receivers
         )
-
-    @cached_property
-    def numbers(self) -> Mapping[Edge, int]:
-        """Edge → its number."""
-        return {edge: number for number, edge in enumerate(self.edges)}
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """All nodes, in the order of the pass."""
-        found = (node for edge in self.edges for node in (edge.sender, edge.receiver))
-        return tuple(dict.fromkeys(found))
 
     def by_site(self, values: Tensor) -> list[Tensor]:
         """Divide one value for each edge (…, E) into a grid for each site, (…, U, R)."""

@@ -229,6 +229,7 @@ class Wired:
         """
         assert block.kind is not None
         layer, model = self.layers[block.kind, block.layer], self.model
+        scoring = model.scoring(block.kind, block.layer)
         count = 3 if memory is None else 1
         read = list(x.chunk(count, dim=1)) if x.size(1) > 1 else [x] * count
         if memory is not None:
@@ -237,18 +238,18 @@ class Wired:
             one @ weight + bias for one, weight, bias in zip(read, layer.weights, layer.biases, strict=True)
         )
         if block.kind != "cross":
-            for rotation in model.position_kind(KINDS[block.kind].stack).rotations:
+            for rotation in model.rotations(KINDS[block.kind].stack):
                 if block.layer in rotation.layers:
                     queries, keys = rotation.rotate(queries), rotation.rotate(keys)
         scores = attention_scores(
             queries,
             keys,
-            scaling=model.scaling(block.kind, block.layer),
-            cap=model.score_cap(block.kind, block.layer),
+            scaling=scoring.scaling,
+            cap=scoring.cap,
             bias=layer.distances,
             vector=block.score_vector,
         )
-        weights = attention_weights(mask_scores(scores, layer.allowed), model.sinks(block.kind, block.layer))
+        weights = attention_weights(mask_scores(scores, layer.allowed), scoring.sinks)
         return (weights @ values) @ layer.output  # (B, H, T, D)
 
     def read_out(self, stack: Stack, states: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from pathlib import Path
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import usual_languages, with_languages
 from model.cli.resolve import (
+    MOST_NAMES,
     classifier_of,
-    few,
     note,
     note_cleaning,
     own_folder_at,
@@ -34,6 +34,7 @@ from model.inference.findings import finding_in_run
 from model.inference.opening import read_any_config
 from model.inference.run import Result
 from model.inference.translate import translate, with_model_settings
+from model.messages import few
 from model.text.pair import Text, paired
 
 __all__ = [
@@ -146,7 +147,7 @@ def run_fetch(args: argparse.Namespace) -> None:
 
     fetched = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
     if fetched.left_out:
-        print(f"Left out: {few(fetched.left_out)}", file=sys.stderr)
+        print(f"Left out: {few(fetched.left_out, MOST_NAMES)}", file=sys.stderr)
     config = read_any_config(fetched.folder)
     print(f"{args.repository} is in {fetched.folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
 

@@ -33,6 +33,7 @@ from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.own_model import Translator
 from model.network.team import Team, launched_team
+from model.text.tokenizers import LearnedPair
 
 __all__ = ["run_evaluate"]
 
@@ -149,11 +150,12 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace, team:
     batch_tokens = read_config(checkpoint.path).train.batch_tokens
     model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
     target = languages.target_language
+    assert isinstance(model, Translator)
+    assert isinstance(tokenizers, LearnedPair)
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
     examples = Examples.of(sentence_pairs(pairs, tokenizers, max_length=model.config.max_length))
     translated = partial(translate_lines, model, tokenizers, search=search_settings(args))
     hypotheses = shared_lines(translated, [source for source, _ in pairs], team)
-    assert isinstance(model, Translator)
     batches = Batches(examples, TranslationBatch.of, batch_tokens=batch_tokens, device=model.device)
     loss = mean_loss(model, batches, team)
     references = [reference for _, reference in pairs]

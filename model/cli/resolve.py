@@ -22,13 +22,14 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate, translate_lines
+from model.messages import few
 from model.network.device import pick_device
 from model.text.cleaning import cleaning_note
 
 __all__ = [
+    "MOST_NAMES",
     "USUAL_BEAM",
     "classifier_of",
-    "few",
     "folder_at",
     "note",
     "note_cleaning",
@@ -119,14 +120,9 @@ def note_unused(unused: Unused) -> None:
     """Name on the standard error what is in the folder of a checkpoint and is not used."""
     if unused.tensors:
         added = f" that {unused.head} adds" if unused.head else ""
-        print(f"Weights{added} are not used: {few(unused.tensors)}", file=sys.stderr)
+        print(f"Weights{added} are not used: {few(unused.tensors, MOST_NAMES)}", file=sys.stderr)
     if unused.files:
-        print(f"Files are not used: {few(unused.files)}", file=sys.stderr)
-
-
-def few(names: Sequence[str]) -> str:
-    """The first names of a list, and how many more there are."""
-    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+        print(f"Files are not used: {few(unused.files, MOST_NAMES)}", file=sys.stderr)
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:

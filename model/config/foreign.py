@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from model.config.kinds import WithKinds
+from model.config.kinds import Sizes
 from model.config.model import ModelConfig
 from model.config.search import GenerationSettings
 from model.safety.json_files import read_json
@@ -19,7 +19,7 @@ Task = Literal["translation", "continuation", "reading", "classification"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignSizes(WithKinds):
+class ForeignSizes(Sizes):
     """The sizes of the model, with the names that our own configurations use."""
 
     d_model: int

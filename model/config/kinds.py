@@ -9,7 +9,7 @@ from typing import Literal
 
 from model.messages import N_
 
-__all__ = ["KINDS", "Kind", "WithKinds"]
+__all__ = ["KINDS", "Kind", "Sizes"]
 
 Tokens = Literal["source", "read", "written"]  # see `Result`
 
@@ -84,13 +84,24 @@ DECODER = Kind(
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CROSS, ENCODER, DECODER)}  # in the order on the screen
 
 
-class WithKinds:
-    """The sizes of a model that has some kinds of attention."""
+class Sizes:
+    """The sizes that every model has."""
+
+    d_model: int
+    num_heads: int
+    max_length: int  # the largest number of tokens in a text
+    attention: str  # how scores are computed, such as "scaled_dot_product"
+    positional: str  # how the model distinguishes positions, such as "learned"
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of attention that the model has."""
         return tuple(kind for kind in KINDS if self.num_layers(kind))
+
+    @property
+    def attention_layers(self) -> tuple[tuple[str, int], ...]:
+        """The kind and the number of every attention layer."""
+        return tuple((kind, layer) for kind in self.kinds for layer in range(self.num_layers(kind)))
 
     def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention, one of `KINDS`."""

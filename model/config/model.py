@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from model.config.kinds import WithKinds
+from model.config.kinds import Sizes
 from model.config.section import Section, require
 
 __all__ = [
@@ -26,7 +26,7 @@ Positional = Literal["sinusoidal", "learned", "table", "rotary", "alibi", "relat
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayersConfig(Section, WithKinds):
+class LayersConfig(Section, Sizes):
     """The sizes of a stack of layers ("Attention Is All You Need", section 3; the names are those of table 3)."""
 
     d_model: int = 256
@@ -94,7 +94,7 @@ class ModelConfig(LayersConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecurrentConfig(Section, WithKinds):
+class RecurrentConfig(Section, Sizes):
     """The sizes of a recurrent encoder-decoder: one layer, and one head of cross-attention or none."""
 
     architecture: Literal["recurrent"] = "recurrent"

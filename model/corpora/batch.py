@@ -109,19 +109,13 @@ class MaskedBatch:
 AnyBatch = TypeVar("AnyBatch", covariant=True, bound=Batch)
 
 
-class MakeBatch(Protocol[AnyBatch]):
-    """From some examples to a batch."""
-
-    def __call__(self, examples: Sequence[Example], *, device: Device) -> AnyBatch: ...
-
-
 class Batches(Generic[AnyBatch]):
     """Batches of at most `batch_tokens` tokens on either side, padding included."""
 
     def __init__(
         self,
         examples: Examples,
-        make: MakeBatch[AnyBatch],
+        make: Callable[..., AnyBatch],
         *,
         batch_tokens: int,
         device: Device = "cpu",
@@ -131,7 +125,7 @@ class Batches(Generic[AnyBatch]):
 
         Args:
             examples: At least one. An example that is longer than `batch_tokens` becomes a batch of its own.
-            make: Makes a batch of some examples, such as `TranslationBatch.of`.
+            make: Makes a batch of some examples on a `device`, such as `TranslationBatch.of`.
             batch_tokens: The largest number of rows × longest side in a batch.
             device: Where the batches go.
             vary: Changes an example each time it is trained on, for example splits it into other tokens. The lengths
@@ -173,11 +167,6 @@ class Batches(Generic[AnyBatch]):
     def sorted(self) -> list[Rows]:
         """Every example once, short ones first."""
         return self._cut(np.arange(len(self)))
-
-    def in_order(self) -> Iterator[AnyBatch]:
-        """The batches of `sorted`, with unchanged examples."""
-        for rows in self.sorted():
-            yield self._make([self.examples[i] for i in rows.tolist()], device=self._device)
 
     def _cut(self, rows: Rows, ties: NDArray[np.uint64] | None = None) -> list[Rows]:
         """Sort rows by length and cut them into batches. `ties` orders examples of the same lengths."""

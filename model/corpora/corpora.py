@@ -19,8 +19,7 @@ from pathlib import Path
 from model.config.run import CorpusName
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, simplified, without
-from model.messages import MessageError
-from model.safety.errors import first_line
+from model.messages import MessageError, first_line
 from model.safety.json_files import decoded
 from model.text.cleaning import clean
 

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from model.text.encoding import Tokenizer
-from model.text.tokenizers import TokenizerPair
+from model.text.encoding import LearnedTokenizer
+from model.text.tokenizers import LearnedPair
 from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 
 __all__ = [
@@ -117,13 +117,9 @@ class Examples:
         entries = self.index[rows]
         return entries["source"].astype(np.int64), entries["target"].astype(np.int64)
 
-    @property
-    def nbytes(self) -> int:
-        return self.index.nbytes + self.values.nbytes
-
 
 def sentence_pairs(
-    pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int
+    pairs: Iterable[tuple[str, str]], tokenizers: LearnedPair, *, max_length: int
 ) -> Iterator[Example | None]:
     """Ids of sentence pairs; None for a pair with a side longer than `max_length` tokens."""
     for chunk in batched(pairs, CHUNK):
@@ -135,7 +131,9 @@ def sentence_pairs(
             yield ([*source, EOS_ID], [BOS_ID, *target, EOS_ID]) if fits else None
 
 
-def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Iterator[Example]:
+def labelled_texts(
+    texts: Iterable[tuple[str, float]], tokenizer: LearnedTokenizer, *, max_length: int
+) -> Iterator[Example]:
     """Ids of texts, each with the share of both classes; given is that of the second. Long texts are shortened."""
     for chunk in batched(texts, CHUNK):
         for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):

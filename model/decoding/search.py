@@ -18,7 +18,6 @@ from model.trace import active_trace
 __all__ = [
     *(
         "NOTHING_FORCED",
-        "Branch",
         "Compared",
         "Continuation",
         "DecoderState",
@@ -40,18 +39,6 @@ Fate = Literal["kept", "ended", "cut", "pruned"]  # cut: stopped by the length l
 
 
 @dataclass(frozen=True, kw_only=True)
-class Branch:
-    """One continuation that beam search compared in a pass. The kept ones, in order, are the rows of the next pass."""
-
-    sentence: int
-    row: int  # of the prefix that it continues
-    token: int
-    log_prob: float  # of the whole hypothesis
-    total: float  # by which the search ranks it; see `Hypothesis.total`
-    fate: Fate
-
-
-@dataclass(frozen=True, kw_only=True)
 class Step:
     """The distributions of one pass of the decoder, one for each batch row R.
 
@@ -61,7 +48,8 @@ class Step:
 
     distribution: Tensor  # (R, V), natural logarithms
     fixed: bool = False  # the model chose nothing: each text has this token, see `Specials.first`
-    compared: tuple["Compared", ...] = ()  # by beam search
+    # By beam search: the sentences in their order, and of each the best first. The kept ones are the next rows.
+    compared: tuple["Compared", ...] = ()
 
     def log_probs_of(self, rows: Tensor, tokens: Tensor) -> Tensor:
         """The log-probabilities of tokens of the pass, each in its row; 0 where the model chose nothing.
@@ -72,11 +60,6 @@ class Step:
         """
         found = self.distribution[rows, tokens]
         return torch.zeros_like(found) if self.fixed else found
-
-    @cached_property
-    def branches(self) -> tuple[Branch, ...]:
-        """What beam search compared: the sentences in their order, and of each the best first."""
-        return tuple(found.branch(sentence, fate) for sentence, found, fate in self.compared)
 
     @cached_property
     def _best(self) -> tuple[Tensor, Tensor]:
@@ -148,18 +131,6 @@ class Continuation(NamedTuple):
             rows=(*prefix.rows, self.row),
             finished=self.finished,
             prompt_length=prefix.prompt_length,
-        )
-
-    def branch(self, sentence: int, fate: Fate) -> Branch:
-        """The new token as a branch of the search."""
-        longer = self.extended()
-        return Branch(
-            sentence=sentence,
-            row=self.row,
-            token=self.token,
-            log_prob=longer.log_prob,
-            total=longer.total,
-            fate=fate,
         )
 
 

@@ -18,8 +18,7 @@ from model.config.foreign import ForeignConfig, ForeignSizes, Task
 from model.files import CheckpointError
 from model.foreign.known_config import texts_of
 from model.foreign.sizes import claimed_positions, classes_of
-from model.messages import Message
-from model.safety.errors import first_line
+from model.messages import Message, first_line
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.safety.sizes import read_config_json
 from model.safety.weight_files import read_header

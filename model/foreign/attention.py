@@ -8,7 +8,6 @@ The library's modules do not know their kind and do not always know their layer:
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,12 +20,12 @@ from transformers.pytorch_utils import Conv1D
 
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
+from model.messages import first_line
 from model.network.attention import attention_weights
-from model.network.scores import attention_scores
-from model.safety.errors import first_line
+from model.network.scores import Scoring, attention_scores
 from model.trace import HookPoint, IfPresent, active_trace, hook_name, tracing, untraced
 
-__all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "only_earlier_tokens", "place_hooks"]
+__all__ = ["AttentionHooks", "OwnAttentionError", "find_direct", "only_earlier_tokens", "place_hooks"]
 
 NAME = "headlight"
 # Names of the output projection, which mixes the heads.
@@ -43,20 +42,6 @@ HARMLESS_ARGUMENTS = frozenset(
         *("position_ids", "return_dict", "sliding_window", "use_cache"),
     )
 )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scoring:
-    """How a module computes weights from queries and keys, besides the mask."""
-
-    scaling: float  # the factor of the products q·k
-    cap: float | None = None  # the limit of the scores (Gemma 2), see `cap_scores`
-    sinks: Tensor | None = None  # the score of the sink of each head (H,) (gpt-oss), see `attention_weights`
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether PyTorch's fused kernel computes the same."""
-        return self.cap is None and self.sinks is None
 
 
 Found = list[tuple[nn.Module, Scoring]]
@@ -140,7 +125,8 @@ def attend(
     groups = query.size(1) // key.size(1)
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    if scoring.is_plain and (found is not None or active_trace() is None):
+    plain = scoring.cap is None and scoring.sinks is None  # PyTorch's fused kernel computes the same
+    if plain and (found is not None or active_trace() is None):
         heads = fused_attention(query, key, value, mask=attention_mask, bias=position_bias, scaling=scaling)
         return heads.transpose(1, 2).contiguous(), None
     # While the modules are found, nothing is recorded, and they have no hook points yet.

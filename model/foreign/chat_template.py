@@ -7,7 +7,7 @@ own, because the sandbox limits neither time nor memory.
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,9 +48,6 @@ class ChatTokenizer:
 
     def encode(self, text: str) -> Encoding:
         return self._tokenizer.encode(self._frame.before + text + self._frame.after)
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self.encode(text).ids for text in texts]
 
 
 def template_of(tokenizer: object) -> str:

@@ -16,7 +16,7 @@ from transformers.generation import logits_process as library
 
 from model.config.search import GenerationSettings
 from model.config.section import ConfigError, require
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.text.vocab import TextRules
 
 __all__ = ["rules_of", "settings_of"]

@@ -23,17 +23,18 @@ from model.config.section import ConfigError, require
 from model.foreign.architecture import fills_gaps
 from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.generation import rules_of
-from model.foreign.positions import find_positions
 from model.foreign.projections import Found, find_projections
 from model.foreign.readout import describe_matrix
 from model.foreign.returned_attention import place_returned_weights
+from model.foreign.rotations import find_rotations
 from model.foreign.sizes import few_tokens, learned_positions, run_on, sizes_of
 from model.foreign.stacks import ForeignStacks
 from model.foreign.tokenizer import Segments
 from model.messages import N_, Message
-from model.network.position_kind import PositionKind
 from model.network.protocols import Cache, HeadMixing, Padding, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.rotation import Rotation
+from model.network.scores import Scoring
 from model.text.vocab import Specials
 from model.trace import active_trace
 
@@ -75,7 +76,7 @@ class ForeignModel(nn.Module):
         self.read_only_reason = ""
         sizes = self.place_attention(needed)
         self.stacks = ForeignStacks(model, {KINDS[kind].stack for kind in needed})
-        self.position_kinds: dict[str, PositionKind] = {}
+        self.found_rotations: dict[str, Sequence[Rotation]] = {}
         self.projections: Found | None = None
         self.config = sizes
 
@@ -105,20 +106,14 @@ class ForeignModel(nn.Module):
         table = learned_positions(self.model)
         return None if table is None else table.float()
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        """See `Reads.position_kind`. The first call runs the model on a few tokens."""
-        if name not in self.position_kinds:
-            self.position_kinds[name] = find_positions(self.model, name, self.config.num_layers(name))
-        return self.position_kinds[name]
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        """See `Reads.rotations`. The first call runs the model on a few tokens."""
+        if name not in self.found_rotations:
+            self.found_rotations[name] = find_rotations(self.model, name, self.config.num_layers(name))
+        return self.found_rotations[name]
 
-    def scaling(self, kind: str, layer: int) -> float:
-        return self.hooks_of(kind, layer).scoring.scaling
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        return self.hooks_of(kind, layer).scoring.cap
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
-        return self.hooks_of(kind, layer).scoring.sinks
+    def scoring(self, kind: str, layer: int) -> Scoring:
+        return self.hooks_of(kind, layer).scoring
 
     def hooks_of(self, kind: str, layer: int) -> AttentionHooks:
         """Raises ConfigError if only the weights of the attention are known."""
@@ -166,18 +161,18 @@ class ForeignCache:
 
     shares_memory = False
 
-    def __init__(self) -> None:
-        self.steps = EncoderDecoderCache(DynamicCache(), DynamicCache())
-
-    @property
-    def length(self) -> int:
-        """Target positions that have been decoded."""
-        return int(self.steps.get_seq_length())
+    def __init__(self, steps: LibraryCache) -> None:
+        self.steps = steps
+        self.length = 0  # target positions that have been decoded
+        self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
 
     def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
         """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
-        cache: LibraryCache = self.steps.self_attention_cache if sources is None else self.steps
-        cache.reorder_cache(cast(torch.LongTensor, rows))
+        steps = self.steps
+        if isinstance(steps, EncoderDecoderCache) and sources is None:
+            steps = steps.self_attention_cache
+        steps.reorder_cache(cast(torch.LongTensor, rows))
+        self.read = None if self.read is None else self.read[rows]
 
 
 @dataclass
@@ -215,7 +210,7 @@ class ForeignTranslator(ForeignModel):
         self.pad_id = int(next(pad for pad in pads if pad is not None))
 
     def start_cache(self) -> ForeignCache:
-        return ForeignCache()
+        return ForeignCache(EncoderDecoderCache(DynamicCache(), DynamicCache()))
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         # The library extends some models and fails in others.
@@ -240,6 +235,8 @@ class ForeignTranslator(ForeignModel):
         first: int = 0,
     ) -> Tensor:
         assert cache is None or isinstance(cache, ForeignCache)
+        if cache is not None:
+            cache.length += target.size(1)
         logits: Tensor = self.model(
             encoder_outputs=Memory(last_hidden_state=cast(torch.FloatTensor, memory)),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
@@ -297,22 +294,6 @@ def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
     return tuple(int(word[0]) for word in words if word[0] not in ends)
 
 
-class LanguageModelCache:
-    """The library's keys and values."""
-
-    shares_memory = False
-
-    def __init__(self) -> None:
-        self.steps = DynamicCache()
-        self.length = 0  # tokens that have been read
-        self.read: Tensor | None = None  # the ids (B, T) that a model without keys and values of its own has read
-
-    def select(self, rows: Tensor, *, sources: Tensor | None = None) -> None:
-        """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
-        self.steps.reorder_cache(cast(torch.LongTensor, rows))
-        self.read = None if self.read is None else self.read[rows]
-
-
 class ForeignLanguageModel(ForeignModel):
     """A model of the library that continues a text. It never changes after it is built.
 
@@ -344,8 +325,8 @@ class ForeignLanguageModel(ForeignModel):
         self.padding = padding or Padding(id=0, side="right")
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
-    def start_cache(self) -> LanguageModelCache:
-        return LanguageModelCache()
+    def start_cache(self) -> ForeignCache:
+        return ForeignCache(DynamicCache())
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         # There is no encoder: `decode` needs only the tokens that it reads.
@@ -360,12 +341,12 @@ class ForeignLanguageModel(ForeignModel):
         cache: Cache | None = None,
         first: int = 0,
     ) -> Tensor:
-        assert cache is None or isinstance(cache, LanguageModelCache)
+        assert cache is None or isinstance(cache, ForeignCache)
         if cache is not None:
             cache.length += target.size(1)
         return self.logits(target, cache)[:, first:]
 
-    def logits(self, ids: Tensor, cache: LanguageModelCache | None) -> Tensor:
+    def logits(self, ids: Tensor, cache: ForeignCache | None) -> Tensor:
         """Logits (B, T, V) for the token after each of the token ids (B, T)."""
         if cache is not None and not self.keeps_steps:
             return self.read_again(ids, cache)
@@ -380,7 +361,7 @@ class ForeignLanguageModel(ForeignModel):
         found: Tensor = self.model(input_ids=ids, attention_mask=real.long(), **self.uncached, **positions).logits
         return found.float()
 
-    def read_again(self, ids: Tensor, cache: LanguageModelCache) -> Tensor:
+    def read_again(self, ids: Tensor, cache: ForeignCache) -> Tensor:
         """As `logits`, for a model that must read all earlier tokens again. A trace records only the new positions."""
         cache.read = ids if cache.read is None else torch.cat([cache.read, ids], dim=1)
         new, trace = ids.size(1), active_trace()

@@ -43,9 +43,8 @@ from model.foreign.models import (
 )
 from model.foreign.sizes import labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame, segments_of, separator_of
-from model.messages import Message
+from model.messages import Message, few, first_line
 from model.network.protocols import Padding
-from model.safety.errors import first_line
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
 from model.safety.weight_files import read_header
 from model.text.bounded_tokenizer import require_bounded_tokenizer
@@ -173,11 +172,10 @@ def load_model(
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name or classifies(kind))
     wrong = [*missing, *(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])]
     if wrong:
-        few: str = ", ".join(wrong[:3])
-        if len(wrong) > 3:
-            few = Message("{names} and {n} more", names=few, n=len(wrong) - 3)
         raise CheckpointError(
-            "The weights of {folder} do not fit: {few} is missing or has another shape.", folder=folder.name, few=few
+            "The weights of {folder} do not fit: {few} is missing or has another shape.",
+            folder=folder.name,
+            few=few(wrong, 3),
         )
     assert isinstance(model, PreTrainedModel)
     return model, tuple(sorted(report["unexpected_keys"]))

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
-from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
+from model.foreign.attention import AttentionHooks, only_earlier_tokens
 from model.foreign.sizes import few_texts, run_on
 from model.foreign.stream_hooks import when_traced
-from model.messages import N_, Message
-from model.safety.errors import first_line
+from model.messages import N_, Message, first_line
+from model.network.scores import Scoring
 from model.trace import ATTENTION, Trace, hook_name, tracing, untraced
 
 __all__ = ["from_windows", "place_returned_weights", "require_full_attention", "weights_returned_by"]

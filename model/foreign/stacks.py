@@ -17,7 +17,7 @@ from model.foreign.blocks import EmbeddingModules, StackModules, find_stack
 from model.foreign.readout import describe_matrix, describe_norm, readout_of
 from model.foreign.sizes import classes_of, few_texts, run_on, tolerance_of
 from model.foreign.stream_hooks import place_stream_hooks
-from model.messages import Message
+from model.messages import Message, first_line
 from model.network.residual_stream import (
     Block,
     Code,
@@ -27,7 +27,6 @@ from model.network.residual_stream import (
     StackName,
     read_out,
 )
-from model.safety.errors import first_line
 from model.trace import IfPresent, Trace, tracing, untraced
 
 __all__ = ["ForeignStacks"]

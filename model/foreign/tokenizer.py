@@ -65,9 +65,6 @@ class ForeignTokenizer:
         tokens = (*(token.removeprefix(CONTINUES) for token in tokens[:1]), *tokens[1:])
         return Encoding(ids=ids, tokens=tokens, offsets=offsets, words=self.words(ids))
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self.encode(text).ids for text in texts]
-
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
 

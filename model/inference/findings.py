@@ -4,7 +4,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from model.inference.run import Result
-from model.messages import Message
+from model.messages import Message, few
 from model.trace import Trace
 
 __all__ = ["finding_in_model", "finding_in_run", "not_finite_weights"]
@@ -21,12 +21,9 @@ def not_finite_weights(model: nn.Module) -> dict[str, int]:
 def finding_in_model(model: nn.Module, trial: Trace) -> Message | None:
     """What is not finite in a model: its weights, or else what it computed in a trial. None for a sound model."""
     if broken := not_finite_weights(model):
-        few: str = ", ".join(f"{name} ({count:,})" for name, count in list(broken.items())[:NAMED])
-        if len(broken) > NAMED:
-            few = Message("{names} and {n} more", names=few, n=len(broken) - NAMED)
         return Message(
             "This model has weights that are not finite: {tensors}. What depends on them is shown as “not a number”.",
-            tensors=few,
+            tensors=few([f"{name} ({count:,})" for name, count in broken.items()], NAMED),
         )
     places = (name for name in trial.names if any(map(has_no_number, trial.passes(name))))
     if place := next(places, None):

@@ -31,8 +31,8 @@ from model.foreign.open_tutorial import open_tutorial, read_description
 from model.inference.findings import finding_in_model
 from model.inference.run import Run
 from model.inference.translate import compute, search_input, start_search
+from model.messages import first_line
 from model.network.protocols import Writes
-from model.safety.errors import first_line
 from model.safety.folder_files import checkpoint_folder, require_whole_files, unused_files
 from model.safety.weight_files import files_of_weights
 from model.trace import tracing, untraced

@@ -26,8 +26,8 @@ from model.trace import Trace, hook_name
 __all__ = [
     *("UNTOUCHED", "Forced", "Run"),
     *("Candidate", "Token", "labelled", "mark", "parts_of", "source_tokens", "with_candidates", "written_tokens"),
-    *("AttentionMaps", "Outcome", "RecordedArrays", "Recording", "Result", "attention_maps", "attention_masks"),
-    "outcome_of_token",
+    *("AttentionMaps", "BoolArray", "FloatArray", "Outcome", "RecordedArrays", "Recording", "Result"),
+    *("attention_maps", "attention_masks", "outcome_of_token"),
 ]
 
 FloatArray = NDArray[np.float32]

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.search import NOTHING_FORCED, Branch, Fate, Step, finish
+from model.decoding.search import NOTHING_FORCED, Continuation, Fate, Step, finish
 from model.inference.translate import decode_hypothesis, require_writing, search_input, start_search
 
 __all__ = ["Node", "SearchTree", "search_tree"]
+
+Branch = tuple[int, Continuation, Fate]  # index of its parent, what was compared, and its fate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,43 +63,44 @@ def search_tree(
     steps, (winner, *_) = finish(start_search(model, start, search))
     branches = with_parents(steps)
     best = path_of_winner(branches, winner.ids)
-    names = tokenizers.target.tokens([branch.token for _, _, branch in branches])
+    longer = [found.extended() for _, found, _ in branches]
+    names = tokenizers.target.tokens([found.token for _, found, _ in branches])
     # A prompt is a single path without choices; the tree starts after it.
-    skipped = sum(depth <= start.prompt_length for _, depth, _ in branches)
+    skipped = sum(len(one.ids) <= start.prompt_length for one in longer)
     nodes = tuple(
         Node(
             parent=max(parent - skipped, -1),
-            depth=depth - start.prompt_length,
-            id=branch.token,
+            depth=len(one.ids) - start.prompt_length,
+            id=one.ids[-1],
             token=name,
-            log_prob=branch.log_prob,
-            score=branch.total / (depth - start.prompt_length) ** search.length_penalty,
-            fate=branch.fate,
+            log_prob=one.log_prob,
+            score=one.score(search.length_penalty),
+            fate=fate,
             best=index in best,
         )
-        for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
+        for index, ((parent, _, fate), one, name) in enumerate(zip(branches, longer, names, strict=True))
         if index >= skipped
     )
     text = decode_hypothesis(model, tokenizers, start, winner)
     return SearchTree(nodes=nodes, text=text, prompt_length=start.prompt_length)
 
 
-def path_of_winner(branches: Sequence[tuple[int, int, Branch]], ids: Sequence[int]) -> set[int]:
+def path_of_winner(branches: Sequence[Branch], ids: Sequence[int]) -> set[int]:
     """The indices of the branches that lead to the winner with these ids."""
     path = set[int]()
     index = -1
     for token in ids:
-        index = next(i for i, (parent, _, b) in enumerate(branches) if parent == index and b.token == token)
+        index = next(i for i, (parent, found, _) in enumerate(branches) if parent == index and found.token == token)
         path.add(index)
     return path
 
 
-def with_parents(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:
-    """Every branch as (index of its parent, depth, branch). The kept branches of a pass are the rows of the next."""
-    nodes: list[tuple[int, int, Branch]] = []
+def with_parents(steps: Sequence[Step]) -> list[Branch]:
+    """Everything that the search compared. The kept continuations of a pass are the rows of the next."""
+    nodes: list[Branch] = []
     rows = [-1]
-    for depth, step in enumerate(steps, start=1):
+    for step in steps:
         first = len(nodes)
-        nodes += [(rows[branch.row], depth, branch) for branch in step.branches]
-        rows = [first + i for i, branch in enumerate(step.branches) if branch.fate == "kept"]
+        nodes += [(rows[found.row], found, fate) for _, found, fate in step.compared]
+        rows = [first + i for i, (*_, fate) in enumerate(step.compared) if fate == "kept"]
     return nodes

@@ -40,8 +40,7 @@ from model.inference.run import (
     source_tokens,
     written_tokens,
 )
-from model.network.direct import direct
-from model.network.own_model import Translator
+from model.network.own_model import Translator, direct
 from model.network.protocols import Reads, Writes
 from model.text.pair import Text, TextPair, paired
 from model.text.tokenizers import TokenizerPair

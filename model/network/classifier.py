@@ -79,9 +79,6 @@ class Classifier(OwnModel):
         initialize(self, config)
         name_hook_points(self)
 
-    def position_table(self) -> Tensor | None:
-        return self.encoder.position_table()
-
     def stack(self, name: str = "encoder") -> Stack:
         """The description of the encoder and of the way from its states to the logits."""
         return describe_stack(

@@ -1,6 +1,5 @@
-"""Our own encoder and decoder as data: a `Stack`, and a `PositionKind`."""
+"""Our own encoder and decoder as data: a `Stack`, and its `Rotation`."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -8,23 +7,18 @@ import torch
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
-from model.network.distance_bias import FARTHEST, BucketedBias, LinearBias
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.position_kind import PositionKind, RelativeBias, Rotation
 from model.network.positional import (
-    LayerPositions,
-    LearnedPositions,
-    PositionalEncoding,
     RotaryPositions,
-    SinusoidalPositions,
 )
 from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, Stack, StackName, norm_of
+from model.network.rotation import Rotation
 from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
 
 if TYPE_CHECKING:
     from model.network.transformer import Embedding
 
-__all__ = ["describe_positions", "describe_stack", "matrix_of"]
+__all__ = ["describe_stack", "matrix_of", "rotations_of"]
 
 
 class LayeredStack(Protocol):
@@ -159,61 +153,20 @@ def matrix_of(linear: nn.Linear) -> Matrix:
     return Matrix(weight=linear.weight.detach(), bias=None if linear.bias is None else linear.bias.detach())
 
 
-def describe_positions(stack: nn.Module) -> PositionKind:
-    """How one of our encoders or decoders knows positions.
+def rotations_of(stack: nn.Module) -> list[Rotation]:
+    """The rotation of all layers of an encoder or a decoder of ours, in a list; an empty one without rotary positions.
 
     Args:
-        stack: The encoder or the decoder of a Transformer, of a classifier, or of a recurrent translator.
+        stack: Of a Transformer, of a classifier, or of a recurrent translator.
     """
-    for module in stack.modules():
-        if isinstance(module, PositionalEncoding):
-            return PositionKind(name=name_of(module), table=module.table.detach().cpu())
-    layers = [layer for layer in getattr(stack, "layers", ()) if hasattr(layer, "self_attention")]
-    found: dict[int, LayerPositions] = {
-        index: layer.self_attention.positions
-        for index, layer in enumerate(layers)
-        if isinstance(layer.self_attention, MultiHeadAttention)
+    attention = {i: getattr(layer, "self_attention", None) for i, layer in enumerate(getattr(stack, "layers", ()))}
+    found = {
+        index: one.positions
+        for index, one in attention.items()
+        if isinstance(one, MultiHeadAttention) and isinstance(one.positions, RotaryPositions)
     }
-    for linear in found.values():
-        if isinstance(linear, LinearBias):
-            return PositionKind(name="alibi", slopes=linear.get_buffer("slopes").detach().cpu())
-    bucketed = {index: positions for index, positions in found.items() if isinstance(positions, BucketedBias)}
-    if bucketed:
-        return PositionKind(name="relative", biases=[bias_of(bucketed)])
-    rotary = {index: positions for index, positions in found.items() if isinstance(positions, RotaryPositions)}
-    if not rotary:
-        return PositionKind(name="none" if layers else "recurrence")
-    unaware = tuple(index for index in range(len(layers)) if index not in rotary)
-    return PositionKind(name="rotary", rotations=[rotation_of(rotary)], unaware=unaware)
-
-
-def name_of(positions: PositionalEncoding) -> Literal["learned", "sinusoidal", "table"]:
-    if isinstance(positions, LearnedPositions):
-        return "learned"
-    return "sinusoidal" if isinstance(positions, SinusoidalPositions) else "table"
-
-
-def bias_of(layers: Mapping[int, BucketedBias]) -> RelativeBias:
-    """The numbers of layers that all share one table. Larger distances have those of the farthest."""
-    shared = next(iter(layers.values()))
-    after = FARTHEST + 1 if shared.both_sides else 1
-    distances = torch.arange(-FARTHEST, after, device=shared.device)
-    return RelativeBias(
-        layers=tuple(layers),
-        buckets=shared.table.detach().cpu(),
-        distances=distances.cpu(),
-        bias=shared.by_distance(distances)[0].detach().cpu(),
-    )
-
-
-def rotation_of(layers: Mapping[int, RotaryPositions]) -> Rotation:
-    """The rotation of layers that all use the same waves. The angles of position 1 are the frequencies."""
-    table = next(iter(layers.values())).table.detach().cpu()  # (N, K)
-    sine, cosine = table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,)
-    return Rotation(
-        layers=tuple(layers),
-        frequencies=torch.atan2(sine, cosine),
-        pairing="neighbours",
-        first=0,
-        width=table.size(1),
-    )
+    if not found:
+        return []
+    table = next(iter(found.values())).table.detach().cpu()  # (N, K)
+    sine, cosine = table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,): the angles of position 1 are the frequencies
+    return [Rotation(layers=tuple(found), frequencies=torch.atan2(sine, cosine), pairing="neighbours", first=0)]

@@ -1,7 +1,11 @@
-"""What the models have in common that are written in our code: translators, the classifier and decoders."""
+"""What the models have in common that are written in our code: translators, the classifier and decoders.
 
-from collections.abc import Mapping
-from typing import Literal
+`direct` makes a copy of such a model for reading only.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,13 +14,15 @@ from model.config.foreign import ForeignSizes
 from model.config.model import AnyModelConfig, ModelConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.network.attention import MultiHeadAttention
-from model.network.description import describe_positions
-from model.network.position_kind import PositionKind
+from model.network.description import rotations_of
+from model.network.positional import PositionalEncoding, RotaryPositions
 from model.network.protocols import Cache, HeadMixing, Stage
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.rotation import Rotation
+from model.network.scores import Scoring
 from model.trace import hook_name
 
-__all__ = ["OwnModel", "Translator", "token_embeddings"]
+__all__ = ["OwnModel", "Translator", "direct", "token_embeddings"]
 
 PROJECTIONS: Mapping[Stage, str] = {
     "queries": "query_projection",
@@ -37,16 +43,14 @@ class OwnModel(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def scaling(self, kind: str, layer: int) -> float:
-        return float((self.config.d_model / self.config.num_heads) ** -0.5)
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        return getattr(self.config, "score_cap", 0.0) or None
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
+    def scoring(self, kind: str, layer: int) -> Scoring:
         attention = self.get_submodule(hook_name(kind, layer, "scores").rpartition(".")[0])
-        found = getattr(attention, "sinks", None)
-        return None if found is None else found.detach()
+        sinks = getattr(attention, "sinks", None)
+        return Scoring(
+            scaling=float((self.config.d_model / self.config.num_heads) ** -0.5),
+            cap=getattr(self.config, "score_cap", 0.0) or None,
+            sinks=None if sinks is None else sinks.detach(),
+        )
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
@@ -61,8 +65,12 @@ class OwnModel(nn.Module):
         rows = attention.for_each_head(by_head).flatten()  # (H·K,)
         return Matrix(weight=linear.weight.detach()[rows], bias=linear.bias.detach()[rows])
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        return describe_positions(self.get_submodule(name))
+    def position_table(self) -> Tensor | None:
+        tables = (m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
+        return next((positions.table.detach() for positions in tables), None)
+
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        return rotations_of(self.get_submodule(name))
 
     def stack(self, name: str) -> Stack:
         raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")
@@ -109,9 +117,6 @@ class Translator(OwnModel):
         """From states (…, D) to logits over the target vocabulary (…, V)."""
         raise NotImplementedError
 
-    def position_table(self) -> Tensor | None:
-        return None
-
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""
         return self.decode(target, *self.encode(source))
@@ -125,3 +130,38 @@ def token_embeddings(
     if config.tie_embeddings == "all":
         return target, target
     return nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id), target
+
+
+Model = TypeVar("Model")
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def direct(model: Model) -> Model:
+    """A copy of a model of ours that shares the weights, with its modules called directly: the same numbers, sooner.
+
+    `nn.Module` looks for hooks in each call, and finds each weight after a failed search among the usual attributes.
+    In a pass over one token, this takes as long as the mathematics. In the copy the weights are usual attributes, and a
+    call is `forward`. Hook points work as before, because they belong to the calling context and not to the module.
+
+    The copy is for a model that stays on its device and in its mode. Hooks that PyTorch would call, such as those of
+    `register_forward_hook`, are not called. A model of a library is returned unchanged: it may need such calls.
+    """
+    return copied(model, {}) if isinstance(model, OwnModel) else model
+
+
+def copied(module: Module, done: dict[nn.Module, nn.Module]) -> Module:
+    """The copy of a module; `done` has the copies so far, because layers may share a module."""
+    if module not in done:
+        kind: Any = type(module)
+        done[module] = copy = object.__new__(called_directly(kind))
+        parts = {name: None if part is None else copied(part, done) for name, part in module._modules.items()}
+        copy.__dict__ = {**vars(module), **module._parameters, **module._buffers, **parts, "_modules": parts}
+    return done[module]  # type: ignore[return-value]
+
+
+@cache
+def called_directly(kind: type[nn.Module]) -> type[nn.Module]:
+    """The same class, in which a call is `forward`; itself where it has a call of its own."""
+    if kind.__call__ is not nn.Module.__call__:
+        return kind
+    return type(kind.__name__, (kind,), {"__call__": kind.forward, "__module__": kind.__module__})

@@ -4,15 +4,19 @@ A function takes the narrowest of these protocols that it needs. So it works wit
 libraries. Where it must know what a model can do, it asks for a protocol and not for a class.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeGuard, get_args, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from model.network.position_kind import PositionKind
+from model.config.foreign import ForeignSizes
+from model.config.kinds import Sizes
+from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
 from model.network.residual_stream import Matrix, Stack, StackName
+from model.network.rotation import Rotation
+from model.network.scores import Scoring
 
 __all__ = [
     "STAGES",
@@ -24,7 +28,6 @@ __all__ = [
     "PredictsMasked",
     "Reads",
     "ReadsBatches",
-    "Sizes",
     "Stage",
     "WriterSizes",
     "Writes",
@@ -34,67 +37,8 @@ __all__ = [
 
 Stage = Literal["queries", "keys", "values"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
-
-
-class Sizes(Protocol):
-    """The sizes that every model has."""
-
-    @property
-    def d_model(self) -> int: ...
-
-    @property
-    def num_heads(self) -> int: ...
-
-    @property
-    def max_length(self) -> int:
-        """The largest number of tokens in a text."""
-        ...
-
-    @property
-    def attention(self) -> str:
-        """How scores are computed, such as "scaled_dot_product"."""
-        ...
-
-    @property
-    def positional(self) -> str:
-        """How the model distinguishes positions, such as "learned"."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention in the model, see `KINDS`."""
-        ...
-
-    def num_layers(self, kind: str) -> int:
-        """How many layers have a kind of attention."""
-        ...
-
-
-class WriterSizes(Sizes, Protocol):
-    """The sizes of a model that writes."""
-
-    @property
-    def source_vocab_size(self) -> int: ...
-
-    @property
-    def target_vocab_size(self) -> int: ...
-
-
-class ClassifierSizes(Sizes, Protocol):
-    """The sizes of a classifier."""
-
-    @property
-    def labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def several_labels(self) -> bool:
-        """Whether a text may have several labels, each with its own probability."""
-        ...
-
-    @property
-    def pooling(self) -> Literal["attention", "mean", "first"]:
-        """How the vectors of all tokens become one: by a learned query, as their mean, or as the first of them."""
-        ...
+WriterSizes = ModelConfig | RecurrentConfig | ForeignSizes  # of a model that writes
+ClassifierSizes = ClassifierConfig | ForeignSizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,20 +96,12 @@ class Reads(Protocol):
         """The vectors that are added to the source embeddings at each position, (N, D); or rotary angles, (N, K)."""
         ...
 
-    def position_kind(self, name: StackName) -> PositionKind:
-        """How the encoder or the decoder knows the positions of its tokens."""
+    def rotations(self, name: StackName) -> Sequence[Rotation]:
+        """The rotary positions of the encoder or the decoder: one for each group of layers that rotate alike."""
         ...
 
-    def scaling(self, kind: str, layer: int) -> float:
-        """The factor of the products q·k in an attention layer; `layer` counts from 0."""
-        ...
-
-    def score_cap(self, kind: str, layer: int) -> float | None:
-        """The limit of the scores in an attention layer, see `cap_scores`; None without a limit."""
-        ...
-
-    def sinks(self, kind: str, layer: int) -> Tensor | None:
-        """The score of the sink of each head in an attention layer, (H,), see `attention_weights`; None without."""
+    def scoring(self, kind: str, layer: int) -> Scoring:
+        """How an attention layer computes its weights; `layer` counts from 0."""
         ...
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:

@@ -5,11 +5,21 @@ has some of these steps. This file knows nothing of masks, of the softmax, or of
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-__all__ = ["add_bias", "additive_scores", "attention_scores", "cap_scores", "scaled_dot_product_scores"]
+__all__ = ["Scoring", "add_bias", "additive_scores", "attention_scores", "cap_scores", "scaled_dot_product_scores"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scoring:
+    """How an attention layer computes weights from queries and keys, besides the mask."""
+
+    scaling: float  # the factor of the products q·k
+    cap: float | None = None  # the limit of the scores (Gemma 2), see `cap_scores`
+    sinks: Tensor | None = None  # the score of the sink of each head (H,) (gpt-oss), see `attention_weights`
 
 
 def attention_scores(

@@ -21,7 +21,6 @@ from model.network.positional import (
     FixedPositions,
     LearnedPositions,
     PositionalEncoding,
-    RotaryPositions,
     SinusoidalPositions,
 )
 from model.network.protocols import Cache
@@ -80,11 +79,6 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config, positions) for _ in range(config.num_encoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.states = HookPoint()  # (B, S, D), what cross-attention or the pooling reads
-
-    def position_table(self) -> Tensor | None:
-        """One row per position: the vector added to the embedding, (N, D), or the rotary angles, (N, K)."""
-        tables = (m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
-        return next((positions.table.detach() for positions in tables), None)
 
     def forward(self, ids: Tensor, *, mask: Tensor) -> Tensor:
         x = self.embedding(ids)  # (B, S, D)
@@ -171,9 +165,6 @@ class Transformer(Translator):
         else:
             self_mask = causal_mask(length, past=cache.length, device=target.device)
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
-
-    def position_table(self) -> Tensor | None:
-        return self.encoder.position_table()
 
     def stack(self, name: str) -> Stack:
         if name == "encoder":

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from model.files import CheckpointError
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.safety.json_files import read_json
 from model.safety.weight_files import Header, read_header
 

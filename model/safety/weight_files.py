@@ -8,7 +8,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from model.files import CheckpointError
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.safety.folder_files import why_no_weights
 from model.safety.json_files import MAX_INDEX_BYTES, read_json
 from model.safety.torch_files import read_state_dict

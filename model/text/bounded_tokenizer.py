@@ -16,7 +16,7 @@ from typing import Any
 
 from model.config.section import ConfigError, require
 from model.files import CheckpointError
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, MAX_VOCABULARY_BYTES, read_json
 from model.safety.sizes import numbers_in
 

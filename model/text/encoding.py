@@ -41,10 +41,6 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> Encoding: ...
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """The ids of many texts, faster than one by one."""
-        ...
-
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids, without special tokens."""
         ...
@@ -61,6 +57,10 @@ class Tokenizer(Protocol):
 class LearnedTokenizer(Tokenizer, Protocol):
     """A tokenizer that Headlight learned from texts and can save in a checkpoint."""
 
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """The ids of many texts, faster than one by one."""
+        ...
+
     def resegment(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
         """Split the same text into other tokens at random, if this kind of tokenizer can."""
         ...
@@ -73,7 +73,7 @@ class LearnedTokenizer(Tokenizer, Protocol):
         ...
 
 
-class TokenTable:
+class TokenTable(Tokenizer):
     """The parts of a tokenizer that follow from its vocabulary and its method `encode`."""
 
     def __init__(self, vocabulary: Mapping[str, int], marks: frozenset[int]) -> None:
@@ -88,12 +88,6 @@ class TokenTable:
     @property
     def size(self) -> int:
         return max(self._tokens) + 1
-
-    def encode(self, text: str) -> Encoding:
-        raise NotImplementedError
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self.encode(text).ids for text in texts]
 
     def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._tokens.get(i, f"⟨{i}⟩") for i in ids)

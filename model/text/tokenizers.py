@@ -18,8 +18,7 @@ import tokenizers
 
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
-from model.messages import N_, Message
-from model.safety.errors import first_line
+from model.messages import N_, Message, first_line
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.text.cleaning import clean
 from model.text.encoding import Encoding, LearnedTokenizer, Tokenizer, panics_as_errors

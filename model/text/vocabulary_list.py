@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from model.config.section import ConfigError
-from model.safety.errors import first_line
+from model.messages import first_line
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_json, read_text
 from model.safety.pickles import read_plain_pickle
 from model.text.bounded_tokenizer import require_bounded

@@ -3,7 +3,7 @@
 import math
 import random
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from model.config.model import AnyModelConfig, ClassifierConfig
 from model.config.recipe import Recipe
 from model.config.section import ConfigError
-from model.corpora.batch import Batch, Batches, ClassificationBatch, MakeBatch, MaskedBatch, Rows, TranslationBatch
+from model.corpora.batch import Batch, Batches, ClassificationBatch, MaskedBatch, Rows, TranslationBatch
 from model.corpora.corpora import SentencePairs, read_pairs
 from model.corpora.examples import LONG, SHARE, Example, Examples, id_type, labelled_texts, sentence_pairs
 from model.corpora.reviews import read_reviews
@@ -66,7 +66,7 @@ class Task:
             CheckpointError: the folder cannot be written.
         """
 
-    def batches(self, examples: Examples, make: MakeBatch[Batch], vary: Any = None) -> Batches[Batch]:
+    def batches(self, examples: Examples, make: Callable[..., Batch], vary: Any = None) -> Batches[Batch]:
         return Batches(examples, make, batch_tokens=self.recipe.train.batch_tokens, device=self.device, vary=vary)
 
     def batches_of(self, epoch: int) -> Batches[Batch]:

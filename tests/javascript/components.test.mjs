@@ -79,9 +79,9 @@ test("lines have at least the smallest weight, and each query keeps its best key
 
 test("a selected word has thinner lines too, and only its own", () => {
   const weights = new Float32Array([0.5, 0.1, 0.01, 0.9]);
-  assert.deepEqual(linesToDraw(weights, 2, 2, null).map(([t, s]) => [t, s]), [[0, 0], [1, 1]]);
-  assert.deepEqual(linesToDraw(weights, 2, 2, { query: 0 }).map(([t, s]) => [t, s]), [[0, 0], [0, 1]]);
-  assert.deepEqual(linesToDraw(weights, 2, 2, { key: 0 }).map(([t, s]) => [t, s]), [[0, 0]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, null).map(([, t, s]) => [t, s]), [[0, 0], [1, 1]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, { query: 0 }).map(([, t, s]) => [t, s]), [[0, 0], [0, 1]]);
+  assert.deepEqual(linesToDraw(weights, 2, 2, { key: 0 }).map(([, t, s]) => [t, s]), [[0, 0]]);
 });
 
 test("clicks that the server has counted are sent no more, and clicks of another board are kept", () => {

@@ -156,7 +156,7 @@ test("a model asks for nothing that the file does not have", () => {
   const description = described({ model_type: "llama", ...LLAMA, hidden_size: 1 << 16, vocab_size: 1 << 20 });
   /** @type {any} */
   const weights = { entries: new Map(), has: () => false, matrix(name) {
-    throw new Error(name);
+    throw new Error(this.place(name)[0]);
   } };
   assert.throws(() => FOREIGN.modelOf(description, weights), /^Error: embed_tokens\.weight$/);
 });

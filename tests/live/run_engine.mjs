@@ -8,14 +8,15 @@ import { OURS } from "../../live/engine/checkpoint.js";
 import { FOREIGN } from "../../live/engine/foreign/open.js";
 import { EngineError } from "../../live/engine/errors.js";
 import { LocalEngine } from "../../live/engine/engine.js";
-import { finish, greedy, largestIndices } from "../../live/engine/decoding/search.js";
-import { classifyIds } from "../../live/engine/inference/classify.js";
+import { greedy, largestIndices } from "../../live/engine/decoding/search.js";
+import { resultOfReading } from "../../live/engine/inference/reading.js";
 import { recordedIn, sourceOf } from "../../live/engine/inference/run.js";
 import { translating } from "../../live/engine/inference/translate.js";
 import { clean, cleaningChanges } from "../../live/engine/text/cleaning.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { editsOf } from "../../live/engine/interventions.js";
 import { NO_TRACE, Trace } from "../../live/engine/trace.js";
+import { finish } from "./finish.mjs";
 import shared from "../../live/shared.json" with { type: "json" };
 
 Object.assign(SHARED, shared);
@@ -25,18 +26,17 @@ let classifier, foreign;
 
 const JOBS = {
   /** One pass of a model of another library over ids: what passes the hook points. A decoder may read them in parts. */
-  pass(_engine, { ids, target, segments, mask, parts = [ids.length], changes = {} }) {
+  pass(_engine, { ids, target, segments, parts = [ids.length], changes = {} }) {
     const { task, model } = foreign, trace = new Trace({ edits: editsOf(changes) });
-    const kept = mask && Uint8Array.from(mask);
-    if (task === "translation") model.decode(target, model.encode(ids, trace, { mask: kept }), trace);
+    if (task === "translation") model.decode(target, model.encode(ids, trace), trace);
     else if (task === "continuation") {
       const cache = parts.length > 1 ? model.startCache() : undefined;
-      for (const length of parts) model.forward(ids.splice(0, length), trace, cache);
+      for (const length of parts) model.decode(ids.splice(0, length), null, trace, cache);
     } else {
-      const { states } = model.encode(ids, trace, { segments, mask: kept });
+      const { states } = model.encode(ids, trace, { segments });
       if (task !== "reading") model.logits(states, trace);
     }
-    return recordedIn(trace, []);
+    return recordedIn(trace);
   },
   /** The most probable ids, one after another. */
   write(_engine, { ids, count }) {
@@ -81,7 +81,7 @@ const JOBS = {
   greedy: (engine, { texts }) => texts.map(
     (text) => finish(greedy(engine.checkpoint.model, sourceOf(
       engine.checkpoint, text, "", engine.checkpoint.config.max_length
-    ).ids)).ids
+    ).ids, { specials: engine.checkpoint.specials })).ids
   ),
   /** The ids of each line, its tokens, their words and the text that they decode to. */
   tokenize: ({ checkpoint: { tokenizer } }, { lines }) => lines.map((line) => {
@@ -90,17 +90,9 @@ const JOBS = {
   }),
   /** Each line as the model reads it, and what was changed. */
   clean: (_engine, { lines }) => lines.map((line) => [clean(line), cleaningChanges(line)]),
-  translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {
-    const search = { random: () => random.shift() ?? 0, ...options.search }, steps = [];
-    const work = translating(engine.checkpoint, text, {
-      ...options, search, forced: new Map(forced), edits: editsOf(changes),
-    });
-    for (;;) {
-      const { done, value } = work.next();
-      if (done) return { ...value, steps };
-      steps.push(value);
-    }
-  },
+  translate: (engine, { text, changes = {}, forced = [], ...options }) => finish(translating(engine.checkpoint, text, {
+    ...options, forced: new Map(forced), edits: editsOf(changes),
+  })),
   silence: async (engine, { text }) => engine.silenceEachHead(await engine.result({ text })),
   /** How many heads are measured when a translation ends that was asked for meanwhile, and how many there are. */
   async "silence-meanwhile"(engine, { text }) {
@@ -109,9 +101,10 @@ const JOBS = {
     await engine.result({ text });
     return [measured.length, (await all).length];
   },
-  classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, {
-    edits: editsOf(changes), record,
-  }),
+  /** The class of a text with these ids. The last one is added to each text. */
+  classify: (_engine, { ids, changes = {}, record }) => resultOfReading({
+    ...classifier, tokenizer: { encode: () => ids.slice(0, -1), shown: String, words: (all) => all.map((_, i) => i) },
+  }, "", "", { edits: editsOf(changes), record }),
 };
 
 /** JSON, with arrays of numbers as base64. */
@@ -140,7 +133,9 @@ if (description.family !== "headlight") {
 } else
 if (description.task === "classification") { // its words need spaCy, so the tests give ids
   const weights = await Weights.open({ file });
-  classifier = { ...description, model: opener.modelOf(description, weights) };
+  classifier = {
+    ...description, model: opener.modelOf(description, weights), specials: opener.specialsOf(description, null),
+  };
   await weights.read();
 } else await engine.open({ texts, weights: { "model.safetensors": file } });
 const results = [];

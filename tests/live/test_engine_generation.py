@@ -135,11 +135,10 @@ def test_settings_that_cannot_be_used_are_refused(settings: Mapping[str, Any], s
     assert sentence in written_by_page(folder, [settings])[0]["refusal"]
 
 
-def test_a_model_of_others_has_no_beam_search(folder: Path) -> None:
-    """It ranks other texts first than the app's, so the engine does not begin."""
+def test_the_browser_has_no_beam_search(folder: Path) -> None:
     run = {"text": TEXT, "search": {"method": "beam", "beam_size": 3}}
     (found,) = run_engine(folder, [{"job": "result", "run": run}])
-    assert found["refusal"].startswith("The browser has no beam search for models of other libraries.")
+    assert found["refusal"].startswith("The browser writes with greedy search only.")
 
 
 def test_settings_of_config_json_count_only_without_a_file_of_their_own(folder: Path) -> None:

@@ -60,7 +60,7 @@ FOREIGN = """async (models) => {
         await opened.read();
         const pass = (read, trace) => {
             if (task === "translation") return model.decode(read, model.encode(ids, trace), trace);
-            if (task === "continuation") return model.forward(read, trace);
+            if (task === "continuation") return model.decode(read, null, trace);
             return model.logits(model.encode(ids, trace).states, trace);
         };
         const [first, start] = task === "continuation" ? [ids, ids] : [target, target.slice(0, 1)];

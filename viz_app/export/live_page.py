@@ -60,7 +60,8 @@ __all__ = [
 # What takes the place of a module: the page around the components is another one than that of the app.
 OWN = {"streamlit/bridge.js": "app/bridge.js"}
 IN_REPORT = {"app/answers.js": "app/recorded.js"}  # recorded answers in the place of an engine
-NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js")  # a batch and another model have no recorded answers
+# A batch and another model have no recorded answers, and nothing new is computed.
+NOT_IN_REPORT = ("pages/masks.js", "pages/own_model.js", "engine/engine.js")
 Form = Literal["site", "file", "report"]  # of a page: a folder, one file with the model, one file with recorded answers
 FUNCTION = re.compile(
     r"^(export )?(async )?function (\w+)(\((?:(?!\) \{).)*\)) (\{(?:\n.*?^)?\})\n", re.MULTILINE | re.DOTALL
@@ -86,7 +87,6 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 PART_STYLES: Mapping[str, str] = {"lessons": "course/course.css", "atlas": "ui/atlas.css"}  # of parts, by their names
 OF_HUB = ("app/hub.js", "engine/remote.js", "pages/hub_model.js")
-UNUSED = frozenset({"engine/decoding/beam.js", "engine/decoding/sampling.js"})  # the pages write with greedy search
 END_OF_SCRIPT = re.compile("</(script)", re.IGNORECASE)  # only in a text: a regular expression may end with "</"
 CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}@;]+)\{([^{}]*)\}")  # selectors, declarations
@@ -281,7 +281,7 @@ def code_of_page(contents: Contents) -> PageCode:
     """The code of a page, without what it cannot use."""
     form, has_hub = contents.form, bool(contents.hub)
     used = {RECURRENT: contents.recurrent, LESSONS: contents.lessons, ATLAS_PAGE: contents.atlas}
-    without = UNUSED.union(name for name, is_used in {**used, **dict.fromkeys(OF_HUB, has_hub)}.items() if not is_used)
+    without = {name for name, is_used in {**used, **dict.fromkeys(OF_HUB, has_hub)}.items() if not is_used}
     without = without.union(NOT_IN_REPORT if form == "report" else ())
     instead = OWN | IN_REPORT if form == "report" else OWN
     parts = {name: part for name, part in PARTS.items() if form == "site" and part[0] not in without}

@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from model.config.kinds import Sizes
 from model.inference.classify import Classification
 from model.inference.run import Result, Token
 from model.interventions import Intervention
 from model.messages import MessageError
-from model.network.protocols import Sizes
 from viz_app.components.mounting import Data, packed
 from viz_app.content.numbers import day
 from viz_app.content.plain import isolated, visible

@@ -243,7 +243,7 @@ def why_read_only(key: CheckpointKey) -> str:
 def has_sinks(key: CheckpointKey) -> bool:
     """Whether the model has attention sinks, so that the weights of a row sum to less than 1."""
     model = loaded(key).model
-    return not model.read_only_reason and any(model.sinks(kind, 0) is not None for kind in model.config.kinds)
+    return not model.read_only_reason and any(model.scoring(kind, 0).sinks is not None for kind in model.config.kinds)
 
 
 @remembered("Translating after each layer …")

@@ -31,7 +31,7 @@ from model.inference.run import Forced, RecordedArrays, Result, Run
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.translate import compute, forced_ids, translate, translate_together, translates_together
 from model.network.device import pick_device
-from model.network.direct import direct
+from model.network.own_model import direct
 from model.text.pair import Text, texts_of
 from viz_app.content.translation import t
 from viz_app.server.batches import Batches

@@ -1,14 +1,15 @@
 // Silence each head in turn: how the outcome of a text changes, and which token or label changes first. The outcome is
 // the model's own: its text, read in one pass (teacher forcing), its guesses for masked tokens, or its label. Up to the
 // first position where another token becomes the most probable, greedy search without the head writes the same tokens.
+import { everyHead } from "../changes.js";
 import { largestIndices } from "../decoding/search.js";
 import { N_, require } from "../errors.js";
 import { logitsOf } from "../inference/reading.js";
 import { outcomesOf, segmentsOf } from "../inference/run.js";
 import { ablateHead } from "../interventions.js";
-import { allHeads } from "../network/translators.js";
+import { headsOf } from "../network/translators.js";
 import { logSumExp } from "../tensor.js";
-import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
+import { hookName, NO_TRACE, Trace } from "../trace.js";
 
 /**
  * @param {AnyCheckpoint} checkpoint @param {Result} result By greedy search with the unchanged model, or read.
@@ -18,7 +19,7 @@ import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
 export function* silencingEachHead(checkpoint, result, first = 0) {
   const { config, specials: { banned } } = checkpoint, outcomes = outcomesOf(result);
   require(outcomes.length, "nothing-predicted", N_("The model predicts nothing in this text."));
-  const scored = scoring(checkpoint, result, outcomes), heads = allHeads(config, Object.keys(KINDS));
+  const scored = scoring(checkpoint, result, outcomes), heads = everyHead(headsOf(config));
   const isLabel = checkpoint.task === "classification"; // its rows are log-odds, the others are logits
   const total = (rows) => rows.reduce((sum, row, i) => sum + row[outcomes[i].id] - (isLabel ? 0 : logSumExp(row)), 0);
   /** The most probable outcome that may be written. */

@@ -71,27 +71,25 @@ export const NAMES = { BERT, DISTILBERT, GPT2, NEOX, LLAMA, GEMMA, BART, T5, GAT
 const OUR_NAME = /^(\w+coder)\.(?:layers\.(\d+)\.)?(?:(\w+)\.)?(\w+)\.(\w+)$/;
 const JOINED = ["query", "key", "value"];
 
-/** The tensors of a file under our names. Other names, such as those of the way to the logits, stay. */
-export class ForeignWeights {
-  /** @param {Weights} weights @param {Layout} layout @param {Sizes} config */
-  constructor(weights, layout, config) {
-    this.weights = weights;
-    this.layout = layout;
-    this.config = config;
-    const used = [...weights.entries.keys()].some((name) => name.startsWith(layout.root));
-    this.root = used ? layout.root : ""; // a model without a head may have no prefix
-  }
-
-  /** The name in the file, and which part of the stored tensor it means. @returns {[string, any]} */
-  place(name) {
-    const { names, stacks, joined } = this.layout, { d_model: D, head_width: K, ...config } = this.config;
+/**
+ * Where a tensor is in a file of another library: its name there, which may be one of BERT's of 2019, and which part of
+ * the stored tensor it is. Other names than ours, such as those of the way to the logits, stay.
+ * @param {Weights} weights @param {Layout} layout @param {Sizes} config @returns {Weights["place"]}
+ */
+export function tensorPlaces({ entries }, { names, stacks, joined, root }, { d_model: D, head_width: K, ...config }) {
+  const home = [...entries.keys()].some((name) => name.startsWith(root)) ? root : ""; // without a head, maybe no prefix
+  const present = (name) => {
+    const older = name.replace(/weight$/, "gamma").replace(/bias$/, "beta");
+    return entries.has(older) ? older : name;
+  };
+  return (name) => {
     const short = name.replace(/_(attention|projection|residual)/g, "").replace(/(embedding|table)$/, "weight");
     const [, stack, layer, part, item, leaf] = OUR_NAME.exec(short) ?? [];
-    if (!stack) return [this.present(name), {}];
+    if (!stack) return [present(name), {}];
     const path = (part ? names[part][item] : names[item]).replace("@", stack === "encoder" ? 1 : 2);
-    const home = `${stacks ? `${stack}.` : ""}${layer ? `${names.layers}.${layer}.` : ""}`;
-    const found = this.present(`${this.root}${home}${path}.${leaf}`), shared = `${this.root}shared.weight`;
-    if (item === "tokens") return [!this.weights.has(found) && this.weights.has(shared) ? shared : found, {}];
+    const place = `${stacks ? `${stack}.` : ""}${layer ? `${names.layers}.${layer}.` : ""}`;
+    const found = present(`${home}${place}${path}.${leaf}`), shared = `${home}shared.weight`;
+    if (item === "tokens") return [!entries.has(found) && entries.has(shared) ? shared : found, {}];
     const { position_offset: offset = 0, stored_positions: stored } = config;
     if (part === "embedding") return [found, item === "positions" ? { rows: (o) => o + offset, stored } : {}];
     const third = JOINED.indexOf(item), unit = joined === "heads" ? K : D; // GPT-NeoX joins the heads one by one
@@ -100,36 +98,5 @@ export class ForeignWeights {
         rows: (o) => (Math.floor(o / unit) * 3 + third) * unit + (o % unit), stored: 3 * D,
       }),
     }];
-  }
-
-  /** A name of the file, which may be one of BERT's of 2019. @param {string} name */
-  present(name) {
-    const older = name.replace(/weight$/, "gamma").replace(/bias$/, "beta");
-    return this.weights.has(older) ? older : name;
-  }
-
-  /** @param {string} name */
-  has(name) {
-    return this.weights.has(this.place(name)[0]);
-  }
-
-  /** @param {string} name @param {number[]} shape */
-  take(name, ...shape) {
-    const [found, part] = this.place(name);
-    return this.weights.part(found, shape, part);
-  }
-
-  /** @param {string} name */
-  matrix(name, outputs, inputs) {
-    const [found, part] = this.place(name);
-    return this.weights.matrix(found, outputs, inputs, part);
-  }
-
-  /** @param {string} name @returns {Linear} */
-  linear(name, outputs, inputs, { bias = true } = {}) {
-    return {
-      weight: this.matrix(`${name}.weight`, outputs, inputs),
-      bias: bias ? this.take(`${name}.bias`, outputs).data : null,
-    };
-  }
+  };
 }

@@ -3,7 +3,7 @@ import { N_, require } from "../errors.js";
 import { makeModel } from "../network/translators.js";
 import { readTokenizer } from "../tokenizers/tokenizer.js";
 import { describeForeign, layoutOf } from "./architecture.js";
-import { ForeignWeights } from "./blocks.js";
+import { tensorPlaces } from "./blocks.js";
 
 /**
  * The special tokens of a model of another library: those of its settings, and those of its tokenizer.
@@ -19,7 +19,7 @@ function specialsWith({ task, specials, config }, { size, specials: found }) {
   const translates = task === "translation", writes = translates || task === "continuation";
   const own = [...marks].filter((id) => id !== unknown && id !== mask);
   return {
-    ...specials, beams: false, unknown, before, mask: task === "filling" ? mask : null,
+    ...specials, unknown, before, mask: task === "filling" ? mask : null,
     start: translates ? specials.start : start ?? end ?? 0,
     after: task === "continuation" ? [] : after, // it would end the text
     separator: writes ? [] : separator,
@@ -35,7 +35,8 @@ export const FOREIGN = {
   /** A text has no padding, whatever its ids, and a file may have more tensors. */
   modelOf(description, weights) {
     const { config } = description;
-    return makeModel(new ForeignWeights(weights, layoutOf(description), config), config, -1);
+    weights.place = tensorPlaces(weights, layoutOf(description), config);
+    return makeModel(weights, config, -1);
   },
 
   /** Its texts have no spaces around them. */

@@ -4,7 +4,7 @@ import { N_, require } from "../errors.js";
 import { rates } from "../network/positional.js";
 import { flagIn, listIn, nameIn, numberIn, valueIn } from "./sizes.js";
 
-/** The speeds of the pairs of a head that are rotated, see `RotaryPositions`. @param {Values} rope Its settings. */
+/** The speeds of the pairs of a head that are rotated, see `rotaryPositions`. @param {Values} rope Its settings. */
 export function speedsOf(rope, width, base, fraction, positions) {
   const names = ["rope_type", "type"], type = valueIn(rope, names, "default");
   // dynamic changes longer texts only

@@ -10,12 +10,12 @@ export const ATTENTION = "*.weights"; // the hook points that every run records
 
 /**
  * The recorded weights, (L, H, queries, keys) for each kind of attention that the model has.
- * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis. @param {string[]} kinds
+ * @param {Trace} trace @param {Sizes} config @param {string[]} kinds
  */
-export function attentionMaps(trace, config, passes, kinds) {
+export function attentionMaps(trace, config, kinds) {
   return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map((kind) => {
     const all = Array.from({ length: numLayers(config, kind) }, (_, layer) => (
-      trace.joined(hookName(kind, layer, "weights"), passes)
+      trace.joined(hookName(kind, layer, "weights"))
     ));
     return [kind, tensor([all.length, ...all[0].shape], concatenate(...all.map(({ data }) => data)))];
   }));
@@ -35,9 +35,9 @@ export function attentionMasks({ windows = [] }, { decoder }) {
   return { decoder: { shape: [L, T, S], data } };
 }
 
-/** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
-export function recordedIn(trace, passes) {
-  return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)]));
+/** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace */
+export function recordedIn(trace) {
+  return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name)]));
 }
 
 /**
@@ -130,7 +130,7 @@ function cutPair(a, b, room) {
 
 /**
  * A token with the candidates at its place, best first. It is certain where the model chose nothing.
- * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs @returns {Token}
+ * @param {Tokenizer} tokenizer @param {Token} token @param {Float32Array} logProbs
  */
 export function withCandidates(tokenizer, token, logProbs, fixed = false) {
   const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });

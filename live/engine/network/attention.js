@@ -3,7 +3,6 @@
 import { add, dot, linear, mapped, softmax, tensor } from "../tensor.js";
 import { KeyValue } from "./cache.js";
 import { Norm } from "./norms.js";
-import { LayerPositions } from "./positional.js";
 
 /** A number for each head, query and key, from the places of its two vectors: (H, T, S). @param {number[]} shape */
 function scoresOf([H, T, K], { keys, length }, score) {
@@ -84,8 +83,8 @@ function swapped(data, A, B, K) {
 
 /** Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every step. */
 export class MultiHeadAttention {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config @param {LayerPositions} [positions] */
-  constructor(weights, name, config, positions = new LayerPositions(), layer = 0) {
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {LayerPositions} [positions] */
+  constructor(weights, name, config, positions = /** @type {LayerPositions} */ ({}), layer = 0) {
     const { d_model: D, num_heads: H, num_kv_heads: G, head_width: K, norm_queries: normed } = config;
     const projection = (part, outputs, inputs) => weights.linear(
       `${name}.${part}_projection`, outputs, inputs, { bias: config.attention_bias.includes(part) }
@@ -121,7 +120,7 @@ export class MultiHeadAttention {
       const read = memory ?? x, keys = hook("keys", this.projected(read, this.key, this.keyNorm, offset)); // (H, S, K)
       cache.append(keys, hook("values", this.split(linear(read, this.value))));
     }
-    const bias = this.positions.bias(T, cache.length, offset); // (H, T, S)
+    const bias = this.positions.bias?.(T, cache.length, offset); // (H, T, S)
     const scores = this.scores(queries, cache, bias && hook("bias", bias));
     const masked = hook("masked_scores", maskScores(hook("scores", scores), mask)); // (H, T, S)
     const weights = hook("weights", attentionWeights(masked, this.sinks));
@@ -131,8 +130,8 @@ export class MultiHeadAttention {
 
   /** Queries or keys. @param {Tensor} x @param {Linear} layer @param {Norm | null} norm */
   projected(x, layer, norm, offset) {
-    const found = linear(x, layer);
-    return this.positions.rotate(this.split(norm ? norm.forward(found) : found), offset);
+    const found = linear(x, layer), vectors = this.split(norm ? norm.forward(found) : found);
+    return this.positions.rotate?.(vectors, offset) ?? vectors;
   }
 
   /** (T, G · K) → (H, T, K): H / G heads share one key and one value (Ainslie et al. 2023). @param {Tensor} x */
@@ -147,7 +146,7 @@ export class MultiHeadAttention {
     return each;
   }
 
-  /** @param {Tensor} queries @param {KeyValue} cache @param {Tensor | null} bias */
+  /** @param {Tensor} queries @param {KeyValue} cache @param {Tensor} [bias] */
   scores(queries, cache, bias) {
     const found = this.scoreVector
       ? additiveScores(queries, cache, this.scoreVector)

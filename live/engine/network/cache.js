@@ -30,30 +30,4 @@ export class KeyValue {
     });
     return this;
   }
-
-  copy() {
-    const copied = new KeyValue();
-    copied.length = this.length;
-    [copied.keys, copied.values] = [this.keys, this.values].map(({ data, shape }) => tensor(shape, data.slice()));
-    return copied;
-  }
-}
-
-/** One `KeyValue` for the self-attention and one for the cross-attention of each decoder layer. */
-export class DecoderCache {
-  constructor(layers) {
-    this.selfAttention = Array.from({ length: layers }, () => new KeyValue());
-    this.crossAttention = Array.from({ length: layers }, () => new KeyValue());
-  }
-
-  /** Target positions that have been decoded. */
-  get length() {
-    return this.selfAttention[0].length;
-  }
-
-  /** For another hypothesis of the same source: the cross-attention is shared. */
-  copy() {
-    const selfAttention = this.selfAttention.map((cache) => cache.copy());
-    return Object.assign(new DecoderCache(0), { selfAttention, crossAttention: this.crossAttention });
-  }
 }

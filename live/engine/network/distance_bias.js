@@ -1,32 +1,26 @@
 // Numbers for the distance of query and key, which a layer adds to its scores instead of positions of the tokens.
 import { tensor } from "../tensor.js";
-import { LayerPositions } from "./positional.js";
 
-/** A number for each head and each distance. */
-class DistanceBias extends LayerPositions {
-  /** @param {number} heads @param {(distance: number) => (head: number) => number} numbers See `bias`. */
-  constructor(heads, numbers) {
-    super();
-    this.heads = heads;
-    this.numbers = numbers;
-  }
-
-  /** The distance is the position of the key − the position of the query. */
-  bias(queries, keys, offset) {
-    const found = tensor([this.heads, queries, keys]);
+/**
+ * A number for each head and each distance: the position of the key − the position of the query.
+ * @param {number} heads @param {(distance: number) => (head: number) => number} numbers @returns {LayerPositions}
+ */
+function distanceBias(heads, numbers) {
+  return { bias(queries, keys, offset) {
+    const found = tensor([heads, queries, keys]);
     for (let t = 0; t < queries; t++)
       for (let s = 0; s < keys; s++) {
-        const of = this.numbers(s - t - offset);
-        for (let h = 0; h < this.heads; h++) found.data[(h * queries + t) * keys + s] = of(h);
+        const of = numbers(s - t - offset);
+        for (let h = 0; h < heads; h++) found.data[(h * queries + t) * keys + s] = of(h);
       }
     return found;
-  }
+  } };
 }
 
 /** ALiBi: minus the slope of the head times the distance (Press et al. 2022, section 3). */
 export function linearBias(heads) {
   const slopes = alibiSlopes(heads);
-  return new DistanceBias(heads, (distance) => (head) => -Math.abs(distance) * slopes[head]);
+  return distanceBias(heads, (distance) => (head) => -Math.abs(distance) * slopes[head]);
 }
 
 /**
@@ -52,7 +46,7 @@ export function bucketedBias({ data, shape: [buckets, heads] }, farthest, bothSi
     const wide = Math.min(exact + Math.trunc(growth * (side - exact)), side - 1);
     return (steps < exact ? steps : wide) + (bothSides && distance > 0 ? side : 0);
   };
-  return new DistanceBias(heads, (distance) => {
+  return distanceBias(heads, (distance) => {
     const at = bucket(distance) * heads;
     return (head) => data[at + head];
   });

@@ -25,7 +25,7 @@ export const ACTIVATIONS = new Map(Object.entries({
  * a gate, the units are the activated gate times xW₁ (Shazeer 2020).
  */
 export class FeedForward {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config */
   constructor(weights, name, { d_model, d_ff, activation, gated, feed_forward_bias: bias }) {
     this.name = name;
     this.expand = weights.linear(`${name}.expand`, d_ff, d_model, { bias });
@@ -47,7 +47,7 @@ export class FeedForward {
  * reads with "pre" (Xiong et al. 2020), of what it returns with "added" (OLMo 2), and of the last two with "both".
  */
 export class Residual {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config */
   constructor(weights, name, config) {
     const { norm: place, d_model } = config;
     const norm = (part, ...places) => (places.includes(place)
@@ -81,7 +81,7 @@ export class Residual {
 /** Self-attention, cross-attention to the source if there is an encoder before, then feed-forward. */
 export class Layer {
   /**
-   * @param {WeightSource} weights @param {string} name @param {Sizes} config
+   * @param {Weights} weights @param {string} name @param {Sizes} config
    * @param {{ positions: LayerPositions, index: number, crosses: boolean }} place
    */
   constructor(weights, name, config, { positions, index, crosses }) {

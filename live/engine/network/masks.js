@@ -1,10 +1,8 @@
 // Attention masks: 1 = may attend. Row by row, queries × keys, or one row for all queries; null allows everything.
 
-/** Allow every query to attend to the keys that are not padding: (S) → (T, S). @returns {Mask} */
-export function paddingMask(ids, padId, queries = 1) {
-  return ids.includes(padId)
-    ? Uint8Array.from({ length: queries * ids.length }, (_, i) => +(ids[i % ids.length] !== padId))
-    : null;
+/** Allow every query to attend to the keys that are not padding: (S). @returns {Mask} */
+export function paddingMask(ids, padId) {
+  return ids.includes(padId) ? Uint8Array.from(ids, (id) => +(id !== padId)) : null;
 }
 
 /**

@@ -6,7 +6,7 @@ import { tensor } from "../tensor.js";
  * Zhang and Sennrich 2019).
  */
 export class Norm {
-  /** @param {WeightSource} weights @param {string} name @param {number} width @param {Sizes} config */
+  /** @param {Weights} weights @param {string} name @param {number} width @param {Sizes} config */
   constructor(weights, name, width, { rms_norm: rms, norm_eps: epsilon, norm_shift: shift }) {
     this.weight = weights.take(`${name}.weight`, width).data;
     this.bias = rms ? null : weights.take(`${name}.bias`, width).data;

@@ -41,41 +41,18 @@ export function wavelengths(config) {
   return Array.from({ length: width / 2 }, (_, i) => 2 * Math.PI * 10_000 ** ((2 * i) / width));
 }
 
-/** What an attention layer does to distinguish positions. This class does nothing, as in cross-attention. */
-export class LayerPositions {
-  /** Rotate queries or keys. @param {Tensor} x (H, T, K) @param {number} _offset The position of the first. */
-  rotate(x, _offset) {
-    return x;
-  }
-
-  /**
-   * What is added to the scores: (H, T, S).
-   * @param {number} _queries T @param {number} _keys S @param {number} _offset The position of the first query.
-   * @returns {Tensor | null}
-   */
-  bias(_queries, _keys, _offset) {
-    return null;
-  }
-}
-
 /**
  * Rotates each pair of numbers in a query or key by an angle that grows with the position (RoFormer, Su et al. 2021).
+ * A pair are two neighbours, or two numbers at the same place of both halves.
+ * @param {number[]} speeds Of the angles; further numbers are not rotated. @returns {LayerPositions}
  */
-export class RotaryPositions extends LayerPositions {
-  /** @param {number[]} speeds Of the angles; further numbers are not rotated. @param {boolean} halves See `rotate`. */
-  constructor(speeds, halves) {
-    super();
-    this.speeds = speeds;
-    this.halves = halves;
-  }
-
-  /** A pair are two neighbours, or two numbers at the same place of both halves. @param {Tensor} x */
-  rotate(x, offset) {
-    const [H, T, K] = x.shape, y = mapped(x, (value) => value), half = this.speeds.length;
-    const [step, next] = this.halves ? [1, half] : [2, 1];
+export function rotaryPositions(speeds, halves) {
+  const count = speeds.length, [step, next] = halves ? [1, count] : [2, 1];
+  return { rotate(x, offset) {
+    const [H, T, K] = x.shape, y = mapped(x, (value) => value);
     for (let t = 0; t < T; t++)
-      for (let i = 0; i < half; i++) {
-        const angle = (offset + t) * this.speeds[i], sine = Math.sin(angle), cosine = Math.cos(angle);
+      for (let i = 0; i < count; i++) {
+        const angle = (offset + t) * speeds[i], sine = Math.sin(angle), cosine = Math.cos(angle);
         for (let h = 0; h < H; h++) {
           const a = (h * T + t) * K + i * step, b = a + next;
           y.data[a] = x.data[a] * cosine - x.data[b] * sine;
@@ -83,5 +60,5 @@ export class RotaryPositions extends LayerPositions {
         }
       }
     return y;
-  }
+  } };
 }

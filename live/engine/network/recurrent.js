@@ -32,17 +32,6 @@ class GRUCell {
   }
 }
 
-/** What decoding keeps between steps: the state of the decoder (C), and the keys of the source. */
-export class RecurrentCache {
-  length = 0;
-  state = new Float32Array(0);
-  keys = new KeyValue();
-
-  copy() {
-    return Object.assign(new RecurrentCache(), this); // a step replaces the state and does not change it
-  }
-}
-
 /** One head: e = vᵀ tanh(W s + U h), then the weighted mean of the h (Bahdanau et al. 2015, appendix A.1.2). */
 class AdditiveAttention {
   /** @param {Weights} weights */
@@ -97,7 +86,7 @@ export class RecurrentTranslator {
   }
 
   startCache() {
-    return new RecurrentCache();
+    return { state: new Float32Array(0), keys: new KeyValue() };
   }
 
   /** Read the source in both directions: (S, 2C). @param {number[]} source @param {Visitor} trace @returns {Memory} */
@@ -115,14 +104,14 @@ export class RecurrentTranslator {
   }
 
   /** See `Model.decode`. @param {number[]} target (T) @param {any} memory @param {Visitor} trace */
-  decode(target, { states, source }, trace, cache = new RecurrentCache()) {
+  decode(target, { states, source }, trace, cache = this.startCache()) {
     const { d_model: D, d_hidden: C } = this.config, { data } = states, last = data.length - 2 * C;
     if (!cache.state.length) {
       // the backward GRU has read everything
       cache.state = project(data.subarray(C, 2 * C), this.firstState).map(Math.tanh);
       if (this.attention) cache.keys = this.attention.keysOf(states, trace);
     }
-    const vectors = tokenVectors(target, this.target).data, mask = paddingMask(source, this.padId, 1);
+    const vectors = tokenVectors(target, this.target).data, mask = paddingMask(source, this.padId);
     const summary = concatenate(data.subarray(last, last + C), data.subarray(C, 2 * C)); // the source in one vector
     const outputs = target.map((_, t) => {
       const vector = vectors.subarray(t * D, (t + 1) * D);
@@ -130,7 +119,6 @@ export class RecurrentTranslator {
       cache.state = this.cell.forward(concatenate(vector, context), cache.state);
       return project(concatenate(cache.state, context, vector), this.output).map(Math.tanh);
     });
-    cache.length += target.length;
     return trace.visit("logits", linear(tensor([target.length, D], concatenate(...outputs)), this.outputProjection));
   }
 }

@@ -1,14 +1,14 @@
 // The Transformer ("Attention Is All You Need", Vaswani et al. 2017): an encoder, a decoder, or both. Token ids in,
 // logits out. `config` describes the block and everything around it, for our own models and for those of others.
 import { N_, require } from "../errors.js";
-import { linear, mapped } from "../tensor.js";
-import { DecoderCache } from "./cache.js";
-import { poolingOf } from "./classifier.js";
+import { linear, mapped, tensor } from "../tensor.js";
+import { MultiHeadAttention } from "./attention.js";
+import { KeyValue } from "./cache.js";
 import { bucketedBias, linearBias } from "./distance_bias.js";
 import { ACTIVATIONS, Layer } from "./layers.js";
 import { causalMask, decoderMask, paddingMask } from "./masks.js";
 import { Norm } from "./norms.js";
-import { LayerPositions, RotaryPositions, rates, sinusoidalTable } from "./positional.js";
+import { rates, rotaryPositions, sinusoidalTable } from "./positional.js";
 
 /**
  * The rows of a matrix (V, D) that belong to token ids, times √D or another factor: (T, D).
@@ -20,7 +20,7 @@ export function tokenVectors(ids, tokens, scale = Math.sqrt(tokens.shape[1])) {
 
 /** Token vector × √d_model + position ("Attention Is All You Need", sections 3.4 and 3.5); BERT adds more. */
 export class Embedding {
-  /** @param {WeightSource} weights @param {string} name @param {Sizes} config @param {Matrix} tokens (V, D) */
+  /** @param {Weights} weights @param {string} name @param {Sizes} config @param {Matrix} tokens (V, D) */
   constructor(weights, name, config, tokens) {
     const { positional, max_length, token_types: types, d_model } = config, width = tokens.shape[1];
     this.name = name;
@@ -55,25 +55,25 @@ export class Embedding {
 
 /**
  * What the self-attention of each layer of a stack does for positions.
- * @param {WeightSource} weights @param {"encoder" | "decoder"} stack @param {Sizes} config
+ * @param {Weights} weights @param {"encoder" | "decoder"} stack @param {Sizes} config
  * @returns {(layer: number) => LayerPositions}
  */
 function layerPositions(weights, stack, { positional, num_heads, head_width, halves, rotations, ...config }) {
   if (positional === "rotary") {
     const speeds = rates(head_width);
-    return (layer) => new RotaryPositions(rotations ? rotations[layer] : speeds, halves);
+    return (layer) => rotaryPositions(rotations ? rotations[layer] : speeds, halves);
   }
   const table = () => weights.take(`${stack}.layers.0.self_attention.positions.table`, config.buckets, num_heads);
   const shared = positional === "alibi" ? linearBias(num_heads) : positional === "relative"
     ? bucketedBias(table(), config.farthest, stack === "encoder")
-    : new LayerPositions();
+    : {};
   return () => shared;
 }
 
 /** A stack of layers with its embedding, and with a norm at its end if the norms of its layers do not come last. */
 class LayerStack {
   /**
-   * @param {WeightSource} weights @param {"encoder" | "decoder"} name @param {Sizes} config @param {Matrix} tokens
+   * @param {Weights} weights @param {"encoder" | "decoder"} name @param {Sizes} config @param {Matrix} tokens
    */
   constructor(weights, name, config, tokens) {
     const positions = layerPositions(weights, name, config);
@@ -98,7 +98,7 @@ class LayerStack {
 
 /**
  * The steps from the last states to the logits.
- * @param {WeightSource} weights @param {Sizes} config @param {Matrix} tokens
+ * @param {Weights} weights @param {Sizes} config @param {Matrix} tokens
  */
 function readoutOf(weights, config, tokens) {
   return config.readout.map((step) => {
@@ -122,9 +122,30 @@ function readoutOf(weights, config, tokens) {
   });
 }
 
+/**
+ * The function that makes one vector of those of all tokens, (S, D) → (1, D): the mean, that of the first token, or
+ * what one learned query attends to (Lin et al. 2017).
+ * @param {Weights} weights @param {Sizes} config
+ * @returns {(states: Tensor, trace: Visitor) => Tensor}
+ */
+function poolingOf(weights, config) {
+  const { pooling, d_model: D } = config;
+  if (pooling === "first") return ({ data }) => tensor([1, D], data.slice(0, D));
+  if (pooling === "mean")
+    return ({ data, shape: [S] }) => mapped(tensor([1, D]), (_, i) => {
+      let sum = 0;
+      for (let at = i; at < data.length; at += D) sum += data[at];
+      return sum / S;
+    });
+  const query = tensor([1, D], weights.take("pooling.query", D).data);
+  const plain = { ...config, num_kv_heads: config.num_heads, score_cap: 0, attention_sinks: false };
+  const attention = new MultiHeadAttention(weights, "pooling.attention", plain);
+  return (memory, trace) => attention.forward(query, trace, { memory });
+}
+
 /** Encoder, decoder or both, and the way to the logits. */
 export class Transformer {
-  /** @param {WeightSource} weights @param {Sizes} config @param {number} padId Of padding in a text; -1 without it. */
+  /** @param {Weights} weights @param {Sizes} config @param {number} padId Of padding in a text; -1 without it. */
   constructor(weights, config, padId) {
     const { num_encoder_layers, num_decoder_layers, tie_embeddings: tied, embedding_width: width } = config;
     const matrix = (stack, rows) => weights.matrix(`${stack}.embedding.tokens.weight`, rows, width);
@@ -142,18 +163,19 @@ export class Transformer {
   }
 
   startCache() {
-    return new DecoderCache(this.config.num_decoder_layers);
+    const each = () => Array.from({ length: this.config.num_decoder_layers }, () => new KeyValue());
+    return { selfAttention: each(), crossAttention: each() };
   }
 
   /**
    * See `Model.encode`.
    * @param {number[]} ids @param {Visitor} trace @param {EncodeOptions} [options] @returns {Memory}
    */
-  encode(ids, trace, { segments, mask } = {}) {
-    const kept = mask ? paddingMask(mask, 0) : paddingMask(ids, this.padId), { encoder } = this;
+  encode(ids, trace, { segments } = {}) {
+    const mask = paddingMask(ids, this.padId), { encoder } = this;
     if (!encoder) return { states: null, source: ids, mask: null }; // `decode` needs only the tokens that it reads
-    const states = encoder.forward(encoder.embedding.forward(ids, trace, 0, segments), trace, () => ({ mask: kept }));
-    return { states, source: ids, mask: kept };
+    const states = encoder.forward(encoder.embedding.forward(ids, trace, 0, segments), trace, () => ({ mask }));
+    return { states, source: ids, mask };
   }
 
   /**
@@ -161,8 +183,8 @@ export class Transformer {
    * @param {number[]} target (T) @param {Memory | null} memory @param {Visitor} trace @param {DecoderCache} [cache]
    */
   decode(target, memory, trace, cache) {
-    const decoder = /** @type {LayerStack} */ (this.decoder), offset = cache?.length ?? 0, T = target.length;
-    const masks = new Map(), mask = (window) => {
+    const decoder = /** @type {LayerStack} */ (this.decoder), T = target.length;
+    const offset = cache?.selfAttention[0].length ?? 0, masks = new Map(), mask = (window) => {
       if (!masks.has(window))
         masks.set(window, cache ? causalMask(T, offset + T, window) : decoderMask(target, this.padId, window));
       return masks.get(window);
@@ -173,16 +195,9 @@ export class Transformer {
     return this.logits(states, trace); // (T, V)
   }
 
-  /** See `Model.forward`. @param {number[]} ids @param {Visitor} trace @param {DecoderCache} [cache] */
-  forward(ids, trace, cache) {
-    if (this.decoder) return this.decode(ids, null, trace, cache);
-    const { states, mask } = this.encode(ids, trace);
-    return this.logits(/** @type {Tensor} */ (states), trace, mask);
-  }
-
-  /** See `Model.logits`. @param {Tensor} states @param {Visitor} trace @param {Mask} [mask] Of padding. */
-  logits(states, trace, mask = null) {
-    const read = this.pooling ? trace.visit("pooled", this.pooling.forward(states, trace, mask)) : states;
+  /** See `Model.logits`. @param {Tensor} states @param {Visitor} trace */
+  logits(states, trace) {
+    const read = this.pooling ? trace.visit("pooled", this.pooling(states, trace)) : states;
     return trace.visit("logits", this.readout.reduce((x, step) => step(x), read));
   }
 }

@@ -1,11 +1,12 @@
 // The architectures: the Transformer and the recurrent network.
+import { KINDS } from "../trace.js";
 import { RecurrentTranslator } from "./recurrent.js";
 import { Transformer } from "./transformer.js";
 
-/** @param {WeightSource} weights @param {Sizes} config @returns {Model} */
+/** @param {Weights} weights @param {Sizes} config @returns {Model} */
 export function makeModel(weights, config, padId) {
   return config.architecture === "recurrent"
-    ? /** @type {any} */ (new RecurrentTranslator(/** @type {Weights} */ (weights), config, padId))
+    ? /** @type {any} */ (new RecurrentTranslator(weights, config, padId))
     : new Transformer(weights, config, padId);
 }
 
@@ -16,8 +17,7 @@ export function numLayers({ architecture, attention, num_encoder_layers, num_dec
   return kind === "decoder" || num_encoder_layers ? num_decoder_layers : 0;
 }
 
-/** Every head of a model. @param {Sizes} config @returns {Head[]} */
-export function allHeads(config, kinds) {
-  return kinds.flatMap((kind) => Array.from({ length: numLayers(config, kind) }, (_, layer) => layer).flatMap((layer) =>
-    Array.from({ length: config.num_heads ?? 1 }, (_, head) => ({ kind, layer, head }))));
+/** Kind → its layers, and the heads of each. @param {Sizes} config @returns {Record<string, [number, number]>} */
+export function headsOf(config) {
+  return Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, [numLayers(config, kind), config.num_heads ?? 1]]));
 }

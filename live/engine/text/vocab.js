@@ -8,5 +8,3 @@ export const SPECIAL_TOKENS = ["<pad>", "<unk>", "<s>", "</s>"];
 export const BANNED = [PAD_ID, UNK_ID, BOS_ID]; // never written unless forced, whatever their probability
 
 export const AROUND_OURS = { after: [EOS_ID], unknown: UNK_ID, marks: [PAD_ID, BOS_ID, EOS_ID] };
-/** @type {AllSpecials} Of our own vocabularies. */
-export const OUR_SPECIALS = { start: BOS_ID, ends: [EOS_ID], banned: BANNED, ...AROUND_OURS };

@@ -126,7 +126,7 @@ def written_maps(opened: Opened) -> None:
                 # A recurrent network passes once for each token.
                 own = trace.joined(name, [0] * len(trace.passes(name))).numpy()
                 np.testing.assert_allclose(weights, own, atol=ROWS)
-                hold_sums(weights.sum(axis=-1), sinks=checkpoint.model.sinks(kind, layer) is not None)
+                hold_sums(weights.sum(axis=-1), sinks=checkpoint.model.scoring(kind, layer).sinks is not None)
         masks = (place for place, token in enumerate(found.source) if token.candidates)
         for place in masks:  # of a reader, which guesses the token there
             own = logits[place].float().softmax(dim=-1)
@@ -177,7 +177,7 @@ def no_future(opened: Opened) -> None:
     assert report.effect_of_batch.max() < SUMS
     for kind in opened.checkpoint.model.config.kinds:
         assert report.leaked[kind].max() == 0
-        hold_sums(report.row_sums[kind], sinks=opened.checkpoint.model.sinks(kind, 0) is not None)
+        hold_sums(report.row_sums[kind], sinks=opened.checkpoint.model.scoring(kind, 0).sinks is not None)
     if opened.checkpoint.config.task == "translation":
         assert report.texts == tuple(translate(opened.checkpoint, text).text for text in opened.texts)
 
@@ -463,7 +463,7 @@ def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) ->
         np.testing.assert_allclose(list(found.probabilities.values()), in_batch[row], atol=ROWS)
         for layer, maps in enumerate(found.encoder):
             own = written_by_hand(mixing_of(model, layer), trace, f"encoder.layers.{layer}.self_attention", maps)
-            hold_sums(maps.sum(axis=-1), sinks=model.sinks("encoder", layer) is not None)
+            hold_sums(maps.sum(axis=-1), sinks=model.scoring("encoder", layer).sinks is not None)
             np.testing.assert_allclose(own, trace.passes(hook_name("encoder", layer, "output"))[0][0], atol=SUMS)
         if not isinstance(model, Classifier):  # of the library, which has its own code for pooling
             first = np.eye(1, len(ids[row]))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.analysis.patching import BATCH_ROWS, patch_every_head, patch_head
+from model.analysis.patching import BATCH_ROWS, contrast, patch_every_head, patch_head
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.cli.main import main
 from model.inference.opening import open_translator
@@ -40,7 +40,9 @@ def test_a_patch_replaces_the_heads_part_of_the_projections_input(captions: Chec
     assert position > 1
     found = patch_every_head(captions, DONOR, TEXT)
     assert found is not None
-    assert found.position == position
+    compared = contrast(captions, theirs, ours)
+    assert compared is not None
+    assert compared.position == position
     words, prefix = (theirs.written[position].id, ours.written[position].id), ids(ours.read[: position + 1])
 
     def logit_difference(source: Tensor) -> float:

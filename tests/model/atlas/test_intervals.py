@@ -3,7 +3,7 @@ from math import exp, factorial
 import numpy as np
 import pytest
 
-from model.atlas.hashing import poisson_weights
+from model.atlas.measuring import poisson_weights
 from model.atlas.store import estimates
 from model.atlas.tally import KindTally, rounded, weighted_sums
 from model.corpora.hashing import uniform_bits

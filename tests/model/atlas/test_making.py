@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from model.atlas import work
 from model.atlas.atlas import Atlas, open_atlas
 from model.atlas.corpus import BLOCK, Corpus, open_corpus
 from model.atlas.measuring import tally_of
 from model.atlas.places import SIZES
-from model.atlas.reading import means_of
+from model.atlas.settings import settings_of
 from model.atlas.tally import add
 from model.atlas.work import make_atlas, merge, unfinished_folder
 from model.checkpoints.checkpoint import Loaded
@@ -140,8 +142,8 @@ def test_a_head_is_like_itself_in_another_atlas_and_not_listed_beside_itself(atl
 
 
 def test_any_order_of_blocks_gives_the_same_bytes(checkpoint: Loaded, corpus: Corpus) -> None:
-    means = means_of(checkpoint)
-    tallies = [tally_of(checkpoint, corpus, i, means=means, seed=0, replicates=20) for i in (0, 1, 2)]
+    settings = replace(settings_of(checkpoint, corpus), replicates=20)
+    tallies = [tally_of(checkpoint, corpus, i, settings) for i in (0, 1, 2)]
     one, other = add(tallies, 3), add([tallies[2], tallies[1] + tallies[0]], 3)
     assert one.to_bytes({}) == other.to_bytes({})
     saved_twice = add([tallies[1], tallies[0] + tallies[1], tallies[2]], 3)  # by a run that ended just then
@@ -224,7 +226,8 @@ def killed_after_one_block(path: Path, out: Path) -> None:
         if lines > 64:  # the first block is saved, the second is not
             os.kill(os.getpid(), 9)
 
-    make_atlas(open_checkpoint(MODEL), open_corpus(path), out, report=kill, save_seconds=0)
+    work.SAVE_SECONDS = 0
+    work.make_atlas(open_checkpoint(MODEL), open_corpus(path), out, report=kill)
 
 
 def test_a_folder_that_cannot_be_used_gets_a_sentence(folder: Path, tmp_path: Path) -> None:

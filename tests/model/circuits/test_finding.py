@@ -45,7 +45,7 @@ def wired() -> list[Wired]:
 def share_moved(wired: Sequence[Wired], removed: Sequence[Edge]) -> float:
     """How far the runs move towards their donors when these edges carry what they carry there."""
     kept = np.ones((1, len(wired[0].graph.edges)), bool)
-    kept[0, [wired[0].graph.numbers[edge] for edge in removed]] = False
+    kept[0, [wired[0].graph.edges.index(edge) for edge in removed]] = False
     moved = sum(patched_differences(pair, kept)[0] - pair.own_difference for pair in wired)
     return float(moved / sum(pair.donor_difference - pair.own_difference for pair in wired))
 

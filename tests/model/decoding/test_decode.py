@@ -302,13 +302,13 @@ def test_the_branches_hold_every_hypothesis_and_its_scores(model: Transformer, s
     ended: list[list[tuple[tuple[int, ...], float]]] = [[], []]
     for step in steps:
         kept = []
-        for branch in step.branches:
-            assert branch.sentence == sentences[branch.row]
+        for sentence, branch, fate in step.compared:
+            assert sentence == sentences[branch.row]
             ids = (*prefixes[branch.row], branch.token)
-            if branch.fate in ("ended", "cut"):
-                ended[branch.sentence].append((ids, branch.log_prob))
-            elif branch.fate == "kept":
-                kept.append((ids, branch.sentence))
+            if fate in ("ended", "cut"):
+                ended[sentence].append((ids, branch.extended().log_prob))
+            elif fate == "kept":
+                kept.append((ids, sentence))
         prefixes, sentences = [ids for ids, _ in kept], [sentence for _, sentence in kept]
     for sentence, hypothesis in enumerate(found):
         assert hypothesis.ids in [ids for ids, _ in ended[sentence]]

@@ -12,8 +12,7 @@ from model.inference.opening import open_checkpoint
 from model.inference.run import Run
 from model.inference.translate import record_run
 from model.interventions import Head, Intervention
-from model.network.direct import direct
-from model.network.own_model import OwnModel
+from model.network.own_model import OwnModel, direct
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

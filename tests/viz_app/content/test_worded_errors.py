@@ -10,9 +10,8 @@ import torch
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import read_any_config
 from model.interventions import Head, Intervention, PaintedCell
-from model.messages import Message, MessageError
+from model.messages import Message, MessageError, first_line
 from model.network.positional import LearnedPositions
-from model.safety.errors import first_line
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import in_language, worded
 from viz_app.widgets.language_names import language_label, language_name

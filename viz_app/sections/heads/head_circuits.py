@@ -59,7 +59,7 @@ def reads_and_writes(key: CheckpointKey) -> None:
         of_keys = tokenizers.source if kind.keys == "source" else tokenizers.target
         columns = t("query token"), t("looks for"), t("avoids")
         token_table([*queries.values()], found, of_keys.tokens, columns, alt=t("The keys that each token looks for"))
-        if models.loaded(key).model.position_kind(kind.stack).name == "rotary":
+        if models.loaded(key).model.rotations(kind.stack):
             st.caption(t("With rotary positions, this holds for a query and a key at the same position."))
     section(t("What it writes"), t("When the head reads a token, it raises the logits of these tokens most."))
     if found := offered(token_writes, key, head, tuple(keys)):

@@ -14,9 +14,9 @@ import streamlit as st
 
 from model.analysis.station import CodeLine, Station, Step
 from model.analysis.stations import Prediction, way_of_token
+from model.config.kinds import Sizes
 from model.config.model import ModelConfig
 from model.inference.run import Run
-from model.network.protocols import Sizes
 from viz_app.components.mounting import Data, component, levels
 from viz_app.content.numbers import sentences
 from viz_app.content.plain import visible
