@@ -103,7 +103,10 @@ export class LocalEngine {
    * @param {EngineRequest} [request]
    */
   async read(source, target, { changes = {}, record } = {}) {
-    return readingOf(this.opened(), source, target, { edits: editsOf(changes), record });
+    const checkpoint = this.opened(), { task } = checkpoint, wanted = "translation";
+    const sentence = N_("This checkpoint does {task}. Choose one for {wanted}.");
+    require(task === wanted, "other-task", sentence, { task, wanted });
+    return readingOf(checkpoint, source, target, { edits: editsOf(changes), record });
   }
 }
 

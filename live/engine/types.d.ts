@@ -209,7 +209,7 @@ interface Result {
 }
 /** What a model predicted at a place: a token, or a label, which has none. */
 interface Outcome extends Candidate { position: number | null; candidates: Candidate[] }
-interface TranslateOptions extends Partial<SearchOptions> { edits?: Edits; record?: string[] }
+interface TranslateOptions extends Partial<Pick<SearchOptions, "forced" | "limit">> { edits?: Edits; record?: string[] }
 /** After each step: the position of its token, the most tokens, and the text so far. */
 interface Progress { position: number; most: number; text: string }
 /** The change of the log-probability in nats, and the position of the first token that changes (-1: none; null: the label). */

@@ -10,14 +10,12 @@ from torch import nn
 from model.analysis.followed import Followed
 from model.checkpoints.checkpoint import Loaded
 from model.inference.passes import record_again
-from model.messages import N_
 from model.network.attention import MultiHeadAttention
 from model.network.own_model import OwnModel
 from model.network.positional import sinusoidal_table
 from model.network.scores import attention_scores
 
 __all__ = [
-    "NO_POSITIONS",
     "Property",
     "distances",
     "dot_products",
@@ -33,7 +31,6 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
-NO_POSITIONS = N_("Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before.")
 
 
 def wavelengths(d_model: int, base: float) -> FloatArray:

@@ -1,7 +1,7 @@
 """The scores of attention: one number for each query and key. Every path of every model computes them here.
 
 `attention_scores` puts the steps together: a product of query and key, a limit, and a number for the distance. A model
-has some of these steps. This file knows nothing of masks, of the softmax, or of how the numbers for distances are made.
+has some of these steps. This file computes no masks, no softmax and no numbers for distances.
 """
 
 import math

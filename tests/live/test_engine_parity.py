@@ -127,6 +127,17 @@ def test_every_hook_point_of_the_classifier() -> None:
             assert_same(name, recording.trace.passes(name)[0].numpy(), found["recorded"][name])
 
 
+def test_a_long_text_of_a_classifier_keeps_its_beginning_and_its_end() -> None:
+    checkpoint = load_classifier(BUNDLED / "imdb-sentiment")
+    text = " ".join(f"Part {i} of the film is long." for i in range(120))
+    ours, _ = record_classification(checkpoint, text)
+    whole = checkpoint.tokenizers.encode(text, checkpoint.config.model.max_length).ids
+    assert len(ours.ids) < len(whole)
+    (found,) = run_engine(checkpoint.path, [{"job": "classify", "ids": [*whole, ours.ids[-1]]}])
+    assert [token["id"] for token in found["source"]] == list(ours.ids)
+    assert found["text"] == ours.label
+
+
 def replaced(head: int, rows: list[list[float]]) -> Edit:
     """As `replacePattern`, for a search with one token per pass."""
     passes = 0

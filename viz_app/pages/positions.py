@@ -4,7 +4,6 @@ from functools import partial
 
 import streamlit as st
 
-from model.analysis.positions import NO_POSITIONS
 from viz_app.content.tasks import TASKS
 from viz_app.content.translation import t
 from viz_app.sections.positions.encoding import position_matrix, position_waves, require_encoding
@@ -21,7 +20,7 @@ if config.model.positional in NUMBERS:
     end_page()
 if config.model.positional == "none":
     st.header(t("This model adds no positions to its tokens"))
-    end_page(t(NO_POSITIONS))
+    end_page(t("Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before."))
 encoding = require_encoding(key)
 draw_tabs(
     "position_tab",

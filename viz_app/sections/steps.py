@@ -88,20 +88,21 @@ def greedy_steps(key: CheckpointKey, run: Run, setting: DeltaGenerator) -> None:
     chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
     step = min(chosen_step, len(translation.written)) - 1 if chosen_step else None
     on_cell = None if guess else cell_chooser(key, kind, translation, "stepper")  # the link below names words
-    draw_stepper(translation, kind, on_cell, {"step": step, "guess": guess})
+    draw_stepper(translation, kind, on_cell, step=step, guess=guess)
     if not guess:
         links_of_cell(key, kind, translation, "stepper")
         weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
 
 
-def draw_stepper(translation: Result, kind: str, on_cell: ChooseCell | None, settings: Data) -> None:
+def draw_stepper(translation: Result, kind: str, on_cell: ChooseCell | None, *, step: int | None, guess: bool) -> None:
     """Walk through a decode: a slider and a play button, the prefix, ten candidates, and one row of every head's map.
 
     Args:
         translation: With its maps.
         kind: One of `KINDS_OF_STEPS`, whose rows are shown.
         on_cell: Called with a head, the step and the key of a cell that the visitor chose; None if cells lead nowhere.
-        settings: The "step" that is shown at first, counted from 0, else None; and whether the visitor "guess"es first.
+        step: The step that is shown at first, counted from 0; else the first step that the model chose.
+        guess: Words and candidates are hidden until the visitor asks for them.
     """
     heads = translation.maps[kind].shape[1]
 
@@ -117,7 +118,7 @@ def draw_stepper(translation: Result, kind: str, on_cell: ChooseCell | None, set
         force=lambda chosen: run_form.force(int(chosen["position"]), int(chosen["id"])),
         step=lambda position: set_choice("step", int(position) + 1),
         cell=choose_cell,
-        data={**stepper_data(translation, kind), **settings, "choosable": on_cell is not None},
+        data={**stepper_data(translation, kind), "step": step, "guess": guess, "choosable": on_cell is not None},
     )
 
 

@@ -225,21 +225,33 @@ def result_of(key: CheckpointKey, run: Run) -> Result:
     return compute(checkpoint, run)
 
 
+def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
+    """The model, if it classifies.
+
+    Raises:
+        CheckpointError: it translates and does not classify.
+    """
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError("{name} translates and does not classify.", name=key.name)
+    return checkpoint
+
+
 def classification_of(key: CheckpointKey, run: Run) -> Classification:
     """The result of a classifier.
 
     Raises:
         CheckpointError: the checkpoint translates and does not classify.
     """
+    classifier(key)
     found = result_of(key, run)
-    if not isinstance(found, Classification):
-        raise CheckpointError("{name} translates and does not classify.", name=key.name)
+    assert isinstance(found, Classification)
     return found
 
 
 def log_odds_of_label(key: CheckpointKey, run: Run, label: str) -> float:
     """The log-odds of a label of a classifier in nats."""
-    model: Any = loaded(key).model
+    model = classifier(key).model
     return float(log_odds_of(model, torch.tensor(classification_of(key, run).logits))[model.config.labels.index(label)])
 
 

@@ -12,7 +12,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator, read_any_config
 from model.inference.passes import pad_ids
 from model.inference.translate import translate
-from model.network.positional import sinusoidal_table
+from model.network.positional import FixedPositions, LearnedPositions, SinusoidalPositions, sinusoidal_table
 from tests.model.checkpoints.test_state_dict import CLOSE, D_MODEL, LENGTH, TOML, WORDS, Tutorial, tutorial, write
 
 SOURCE, TARGET = torch.tensor([[4, 5, 6, 8, 2]]), torch.tensor([[1, 4, 5]])
@@ -88,6 +88,8 @@ def test_positions_of_the_file_are_used_and_shown_as_what_they_are(tmp_path: Pat
     checkpoint = open_translator(tmp_path / "mine")
     torch.testing.assert_close(checkpoint.model(SOURCE, TARGET), own_logits(model, source, target), **CLOSE)
     assert read_any_config(tmp_path / "mine").model.positional == checkpoint.config.model.positional == kind
+    kinds = {SinusoidalPositions: "sinusoidal", LearnedPositions: "learned", FixedPositions: "table"}
+    assert kinds.get(type(checkpoint.model.encoder.embedding.positions), "none") == kind
     if kind == "table" and tensors:
         assert "They are not the usual sinusoids" in checkpoint.config.notes[0]
 

@@ -160,7 +160,7 @@ def test_batches_and_caches_give_the_results_of_single_full_passes(
     memory, mask = model.encode(SOURCE)
     cache = model.start_cache()
     stepwise = [model.decode(TARGET[:, t : t + 1], memory, mask, cache=cache) for t in range(TARGET.size(1))]
-    assert cache.length == TARGET.size(1)
+    assert cache.steps.get_seq_length() == TARGET.size(1)
     torch.testing.assert_close(torch.cat(stepwise, dim=1), whole, **CLOSE)
     alone = model.decode(TARGET[1:], *model.encode(SOURCE[1:, :4]))
     torch.testing.assert_close(alone, whole[1:], **CLOSE)

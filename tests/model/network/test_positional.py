@@ -15,6 +15,7 @@ from model.network.positional import (
     sinusoidal_table,
 )
 from model.trace import tracing
+from tests.conftest import make_model
 
 
 def test_sinusoids_follow_the_formula() -> None:
@@ -30,6 +31,19 @@ def test_dot_product_of_sinusoids_depends_only_on_the_distance() -> None:
     for distance in (1, 5, 20):
         diagonal = products.diagonal(distance)
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_the_table_of_a_translator_is_what_each_stack_adds_to_its_token_vectors(kind: str) -> None:
+    model = make_model(positional=kind)
+    ids = torch.randint(4, 50, (1, 5))
+    with torch.no_grad(), tracing() as trace:
+        model(ids, ids)
+    tables = [model.get_submodule(f"{name}.embedding.positions").table for name in ("encoder", "decoder")]
+    for name, table in zip(("encoder", "decoder"), tables, strict=True):
+        total, tokens = (trace.passes(f"{name}.embedding.{place}")[0][0] for place in ("sum", "token_vectors"))
+        torch.testing.assert_close(table[:5], total - tokens, atol=1e-5, rtol=1e-5)
+    assert torch.equal(model.position_table(), tables[0])  # that of the encoder
 
 
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
