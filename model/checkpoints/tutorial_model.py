@@ -18,6 +18,7 @@ from model.network.cache import DecoderCache
 from model.network.description import describe_stack
 from model.network.layers import EncoderLayer
 from model.network.masks import causal_mask, padding_mask
+from model.network.norms import SampleNorm
 from model.network.own_model import OwnModel
 from model.network.positional import (
     FixedPositions,
@@ -28,7 +29,7 @@ from model.network.positional import (
     SinusoidalPositions,
 )
 from model.network.protocols import Cache, Padding
-from model.network.residual_stream import SampleNorm, Stack
+from model.network.residual_stream import Stack
 from model.network.transformer import Embedding, Transformer
 from model.trace import HookPoint, name_hook_points
 

@@ -23,10 +23,10 @@ from model.config.section import ConfigError, require
 from model.foreign.architecture import fills_gaps
 from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.generation import rules_of
+from model.foreign.positions import find_rotations
 from model.foreign.projections import Found, find_projections
 from model.foreign.readout import describe_matrix
 from model.foreign.returned_attention import place_returned_weights
-from model.foreign.rotations import find_rotations
 from model.foreign.sizes import few_tokens, learned_positions, run_on, sizes_of
 from model.foreign.stacks import ForeignStacks
 from model.foreign.tokenizer import Segments

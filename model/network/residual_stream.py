@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from model.network.norms import SampleNorm, sample_deviation
+
 __all__ = [
     "Activation",
     "AttentionPooling",
@@ -20,7 +22,6 @@ __all__ = [
     "Norm",
     "Pooling",
     "ReadoutStep",
-    "SampleNorm",
     "Stack",
     "StackName",
     "norm_of",
@@ -182,16 +183,3 @@ def norm_of(module: nn.Module) -> Norm | None:
         centred=isinstance(module, nn.LayerNorm),
         sample=isinstance(module, SampleNorm),
     )
-
-
-def sample_deviation(centred: Tensor) -> Tensor:
-    """√(Σ x² / (D − 1)) of numbers with the mean 0: (…, D) → (…, 1)."""
-    return (centred.square().sum(dim=-1, keepdim=True) / (centred.size(-1) - 1)).sqrt()
-
-
-class SampleNorm(nn.LayerNorm):
-    """(x − mean) / (deviation of a sample + ε) · weight + bias ("The Annotated Transformer", Rush 2018)."""
-
-    def forward(self, x: Tensor) -> Tensor:  # (…, D) → (…, D)
-        centred = x - x.mean(dim=-1, keepdim=True)
-        return centred / (sample_deviation(centred) + self.eps) * self.weight + self.bias

@@ -7,7 +7,8 @@ import torch
 
 from model.config.model import ClassifierConfig, ModelConfig
 from model.network.classifier import Classifier
-from model.network.residual_stream import Norm, SampleNorm, Stack, norm_of
+from model.network.norms import SampleNorm
+from model.network.residual_stream import Norm, Stack, norm_of
 from model.network.transformer import Transformer
 from model.trace import Trace, tracing
 
