@@ -96,7 +96,7 @@ def test_differences_and_refusals_are_written_into_the_table() -> None:
         Row(title="Opened", task="reading", in_page="maps only 1e-07"),
     ]
     written = page(rows)
-    assert "| Wrong | 5e-01 | **no** | **no** | a | b | b | b | b | b | 5e-01 | b | b |" in written
+    assert "| Wrong | 5e-01 | **no** | **no** | a | b | b | b | b | b | 5e-01 | b |" in written
     assert "- **a**: It is slow.\n- **b**: It has no layers." in written
     assert "| Closed | No. | a |" in written
     assert "| Opened | 0e+00 | **no** | **no** | maps only 1e-07 |" in written
