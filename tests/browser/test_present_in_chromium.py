@@ -55,9 +55,10 @@ def test_sentence_translation_and_both_maps_with_their_labels_fit_on_a_projector
     page = visit(f"?{TEXT}")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
-    bottoms = "[...document.querySelectorAll('.sheet, svg.map')].map((one) => one.getBoundingClientRect().bottom)"
-    page.wait_for_function(f"() => Math.max(...{bottoms}) <= 720")  # a busy page notices its new size later
-    assert len(page.evaluate(bottoms)) == 2
+    pictures = page.locator(".sheet, svg.map").all()
+    assert len(pictures) == 2
+    for picture in pictures:  # a busy page notices its new size later
+        expect(picture).to_be_in_viewport(ratio=0.995, timeout=30_000)
 
 
 def test_chips_can_be_read_in_both_themes_in_presenter_mode(visit: Visit) -> None:
