@@ -6,6 +6,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
+from viz_app.content.catalogues import ENGLISH
 from viz_app.content.lesson_texts import filled, lesson_text, plan_text
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, language, t, tn
@@ -20,7 +21,6 @@ from viz_app.course.quiz import (
     handed_in,
     id_in,
     questions,
-    quiz_table,
     right_answers,
     shuffled,
 )
@@ -217,8 +217,17 @@ def save_button(done: dict[str, dict[str, str]]) -> None:
 
 
 def quiz_csv(answered: Mapping[str, Mapping[str, QuizAnswers]]) -> bytes:
-    """The answers (random id → round → answers) as a table for `benchmarks/learning_gain.py`, with English headings."""
-    return pd.DataFrame(quiz_table(answered), columns=COLUMNS).to_csv(index=False).encode("utf-8-sig")
+    """The answers (random id → round → answers) as a table for `benchmarks/learning_gain.py`, with English headings.
+
+    It has one row for each id, round and question, with the option, or "" without an answer.
+    """
+    rows = [
+        (name, one, question.name, answers.get(question.name, ""))
+        for name, rounds in answered.items()
+        for one, answers in rounds.items()
+        for question in questions(ENGLISH)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False).encode("utf-8-sig")
 
 
 def for_teachers() -> None:
