@@ -13,7 +13,7 @@ from viz_app.content.translation import N_, language, t, tn
 from viz_app.course.catalogue import LESSONS, step_of_link
 from viz_app.course.expected import expected_work, known_answers
 from viz_app.course.lesson import Lesson
-from viz_app.course.progress import finished_steps, first_open_step
+from viz_app.course.progress import open_steps
 from viz_app.course.quiz import (
     ROUNDS,
     Question,
@@ -83,7 +83,8 @@ def lesson_titles() -> dict[str, str]:
 
 def lesson_row(number: int, lesson: Lesson) -> None:
     text, progress = lesson_text(lesson.name, language()), lesson_visit().progress
-    done, steps = finished_steps(lesson, progress), len(lesson.steps)
+    left_open, steps = open_steps(lesson, progress), len(lesson.steps)
+    done = steps - len(left_open)
     left, right = st.columns([5, 1.4], vertical_alignment="center")
     with left:
         st.markdown(f"**{number}. {text.title}** {text.goal}")
@@ -99,7 +100,7 @@ def lesson_row(number: int, lesson: Lesson) -> None:
         width="stretch",
         help=t("Open the lesson “{title}”", title=text.title),
         on_click=lesson_visit().begin,
-        args=(lesson.link(first_open_step(lesson, progress)),),
+        args=(lesson.link((left_open or lesson.steps)[0]),),
     )
 
 
