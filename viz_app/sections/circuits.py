@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -293,7 +292,7 @@ def draw_edges(edges: Sequence[FoundEdge], chosen: str) -> None:
             {"x": x, "y": y, "width": width, "label": node.label, "name": node.name}
             for node, (x, y), width in zip(drawn, drawing.places, drawing.widths, strict=True)
         ],
-        "rows": [asdict(row) for row in drawing.rows],
+        "rows": list(drawing.rows),
         "edges": [
             {
                 "code": one.edge.code,
