@@ -65,7 +65,7 @@ def require_pairs(key: CheckpointKey) -> TextPairs:
     Raises:
         PageEnded: the model has no circuits, or the texts cannot be compared; a sentence says why.
     """
-    if problem := why_no_patching(key) or plain(worded(analyses.why_no_circuits(key))):
+    if problem := why_no_patching(key) or plain(worded(analyses.why_no("circuits", key))):
         end_page(problem)
     sources = {"pair": t("One pair of texts"), "file": t("A file of pairs")}
     if choose(t("Texts"), sources, key="circuit_from") == "file":
