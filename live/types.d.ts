@@ -123,8 +123,7 @@ interface LessonData {
 
 /** A chart that arrow keys can walk cell by cell. */
 interface WalkableChart {
-  width: number; height: number; // columns and rows
-  upwards: boolean; // whether the first row is at the bottom
+  width: number; height: number; // columns and rows; the first row is on top
   layer: Element; // it receives the events of the pointer
   place(cell: [number, number]): { clientX: number; clientY: number }; // where a cell, as [column, row], is
 }

@@ -166,27 +166,21 @@ export function replaceQuery(query) {
 }
 
 /**
- * A Plotly chart as a grid of cells: a heatmap with hover texts, or the invisible squares over the tiles of an
- * overview.
+ * A Plotly chart as a grid of cells: a heatmap with hover texts. Its first row is on top.
  * @param {any} plot The element of the chart.
  * @returns {WalkableChart | null} null for charts of other kinds, and before Plotly has drawn.
  */
 export function walkable(plot) {
-  const traces = plot._fullData ?? [];
-  const cells = traces.find(({ type, hoverinfo }) => type === "heatmap" && hoverinfo !== "skip");
-  const trace = cells ?? traces.find(({ type, customdata }) => type === "scatter" && customdata);
-  if (!trace) return null;
-  const columns = cells ? cells.x ?? cells.z[0] : [...new Set(trace.x)];
-  const rows = cells ? cells.y ?? cells.z : [...new Set(trace.y)];
-  const [across, down] = [trace.xaxis ?? "x", trace.yaxis ?? "y"];
+  const cells = (plot._fullData ?? []).find(({ type, hoverinfo }) => type === "heatmap" && hoverinfo !== "skip");
+  if (!cells) return null;
+  const { x: columns = cells.z[0], y: rows = cells.z, xaxis: across = "x", yaxis: down = "y" } = cells;
   const axis = (name) => plot._fullLayout[name.replace(/^[xy]/, "$&axis")];
-  const at = (values, i, plain) => (cells && !plain ? i : values[i]);
   return {
-    width: columns.length, height: rows.length, upwards: axis(down).range[0] < axis(down).range[1],
+    width: columns.length, height: rows.length,
     layer: plot.querySelector(`.${across}${down} ${PLOTLY.pointerLayer}`) ?? plot.querySelector(PLOTLY.pointerLayer),
     place: ([column, row]) => {
       const box = plot.getBoundingClientRect(), [x, y] = [axis(across), axis(down)];
-      const left = x.d2p(at(columns, column, cells?.x)), top = y.d2p(at(rows, row, cells?.y));
+      const left = x.d2p(cells.x ? columns[column] : column), top = y.d2p(cells.y ? rows[row] : row);
       return { clientX: box.left + x._offset + left, clientY: box.top + y._offset + top };
     },
   };

@@ -8,7 +8,7 @@ import { onPage, onPageChange } from "../ui/page_events.js";
 import { say, spoken } from "../ui/words.js";
 import {
   allWithKey, chosenTheme, closeSidebarAfter, describeMenu, focusPage, hasOverlay, hoverLines, isConnected, keepTheme,
-  keyAround, PLOTLY, scrollPage, STREAMLIT, walkable, withKey,
+  PLOTLY, scrollPage, STREAMLIT, walkable, withKey,
 } from "./bridge.js";
 
 /** Key → 1 for forward, -1 for back. @type {Record<string, number>} */
@@ -88,8 +88,8 @@ export const presentKey = component((root) => {
   return { update };
 });
 
-// Plotly reacts to a pointer only. Here arrow keys move over its maps cell by cell, and Enter and Space click. Each map
-// is one tab stop, and what it shows for a cell is announced.
+// Plotly reacts to a pointer only. Here arrow keys move over its maps cell by cell. Each map is one tab stop, and what
+// it shows for a cell is announced.
 
 const HOVER_DELAY = 150; // milliseconds until Plotly has drawn the hover text
 const WALKED = "[data-walked]"; // a map that this file has prepared
@@ -97,24 +97,18 @@ const WALKED = "[data-walked]"; // a map that this file has prepared
 const positions = new WeakMap(); // chart → the cell that was reached by keys, as [column, row]
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let announcement;
-/** @type {{ key: string, cell: [number, number] } | null} */
-let clicked = null; // the cell that keys have clicked: if Streamlit builds the map again, it gets the focus back
 
 const plotIn = (home) => home?.querySelector(PLOTLY.chart);
-
-function point(map, cell, ...types) {
-  const init = { ...map.place(cell), bubbles: true, cancelable: true, view: window, button: 0, buttons: 1 };
-  for (const type of types) (type === "mouseup" ? document : map.layer).dispatchEvent(new MouseEvent(type, init));
-}
 
 function move(plot, map, [right, down]) {
   const [column, row] = positions.get(plot) ?? [-1, 0];
   /** @type {[number, number]} */
   const cell = column < 0
     ? [0, 0]
-    : [clamped(column + right, map.width), clamped(row + (map.upwards ? -down : down), map.height)];
+    : [clamped(column + right, map.width), clamped(row + down, map.height)];
   positions.set(plot, cell);
-  point(map, cell, "mouseover", "mousemove");
+  const init = { ...map.place(cell), bubbles: true, cancelable: true, view: window };
+  for (const type of ["mouseover", "mousemove"]) map.layer.dispatchEvent(new MouseEvent(type, init));
   clearTimeout(announcement);
   announcement = setTimeout(() => announce(spoken(hoverLines(plot))), HOVER_DELAY);
 }
@@ -122,12 +116,9 @@ function move(plot, map, [right, down]) {
 function pressedOnMap(event) {
   const home = event.target.matches?.(WALKED) ? event.target : null, plot = plotIn(home), map = plot && walkable(plot);
   if (!map || event.ctrlKey || event.metaKey || event.altKey) return;
-  const cell = positions.get(plot), direction = ARROWS[event.key];
+  const direction = ARROWS[event.key];
   if (direction) move(plot, map, direction);
-  else if ((event.key === "Enter" || event.key === " ") && cell) {
-    clicked = { key: keyAround(home), cell };
-    point(map, cell, "mousemove", "mousedown", "mouseup");
-  } else if (event.key === "Escape" && cell) left(event);
+  else if (event.key === "Escape" && positions.has(plot)) left(event);
   else return;
   event.preventDefault();
   event.stopPropagation();
@@ -149,17 +140,11 @@ function prepareMaps() {
     home.setAttribute("role", "application");
     home.setAttribute("aria-roledescription", say("map; arrow keys move from cell to cell"));
   }
-  const lost = clicked && document.activeElement === document.body && withKey(clicked.key, WALKED);
-  if (!clicked || !lost) return;
-  positions.set(plotIn(lost), clicked.cell);
-  lost.focus({ preventScroll: true });
 }
 
 export const chartKeys = () => [
   onPage("keydown", pressedOnMap, { capture: true }),
   onPage("focusout", left),
-  onPage("pointerdown", () => { clicked = null; }),
-  onPage("focusin", ({ target }) => { if (!target.closest?.(WALKED)) clicked = null; }),
   onPageChange(prepareMaps),
 ];
 

@@ -7,7 +7,7 @@ from viz_app.course.lesson import Action, Answer, AnswerForm, Kept, Lesson, Numb
 from viz_app.session.choice_forms import FORMS, read_texts
 
 __all__ = [
-    *("CHOICE", "OUTSIDE", "Before", "Progress", "Record", "finished_steps", "first_open_step", "fits", "read_before"),
+    *("CHOICE", "OUTSIDE", "Before", "Progress", "Record", "fits", "open_steps", "read_before"),
     *("read_progress", "written_before"),
 ]
 
@@ -35,14 +35,9 @@ class Record:
 Progress = Mapping[str, Record]  # by the name of the step in links
 
 
-def finished_steps(lesson: Lesson, progress: Progress) -> int:
-    """How many steps of a lesson the visitor has answered."""
-    return sum(lesson.link(step) in progress for step in lesson.steps)
-
-
-def first_open_step(lesson: Lesson, progress: Progress) -> Step:
-    """The first step without an answer; the first of all if every step has one."""
-    return next((step for step in lesson.steps if lesson.link(step) not in progress), lesson.steps[0])
+def open_steps(lesson: Lesson, progress: Progress) -> list[Step]:
+    """The steps of a lesson without an answer."""
+    return [step for step in lesson.steps if lesson.link(step) not in progress]
 
 
 def fits(form: AnswerForm, answer: object) -> bool:

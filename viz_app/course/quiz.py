@@ -22,7 +22,7 @@ from viz_app.course.progress import Progress, Record
 
 __all__ = [
     *("ID", "QUIZ", "QUIZ_FORMS", "ROUNDS", "Question", "QuizAnswers", "handed_in", "id_in", "questions"),
-    *("quiz_record", "quiz_table", "right_answers", "shuffled", "written_answers"),
+    *("quiz_record", "right_answers", "shuffled", "written_answers"),
 ]
 
 QUIZ = LESSONS.with_name("quiz")
@@ -103,17 +103,3 @@ def right_answers(answers: QuizAnswers) -> int:
 def shuffled(items: Sequence[Item], *seed: str) -> list[Item]:
     """The items in a random order, the same for the same seed."""
     return random.Random("/".join(seed)).sample(items, len(items))
-
-
-def quiz_table(answered: Mapping[str, Mapping[str, QuizAnswers]]) -> list[tuple[str, str, str, str]]:
-    """One row for each id, round and question: the option, or "" without an answer.
-
-    Args:
-        answered: Id → round → answers.
-    """
-    return [
-        (name, one, question.name, answers.get(question.name, ""))
-        for name, rounds in answered.items()
-        for one, answers in rounds.items()
-        for question in questions(ENGLISH)
-    ]

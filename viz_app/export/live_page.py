@@ -40,7 +40,6 @@ __all__ = [
     "PART_STYLES",
     "Contents",
     "Form",
-    "PageCode",
     "code_of_page",
     "compact",
     "data_block",

@@ -216,7 +216,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
         lesson: The name of its one lesson; "" for all.
         hub: The hosts that it may ask for models, see `hub_hosts`.
     """
-    names, atlases = [one.name for one in checkpoints], atlases_of(checkpoints)
+    names = [one.name for one in checkpoints]
     lessons = live_lessons(names, lesson)
     code = code_of_page(contents_of(checkpoints, "site", lessons=bool(lessons), hub=hub))
     files: dict[str, bytes] = {}
@@ -228,7 +228,7 @@ def site_files(checkpoints: Sequence[Published], *, lesson: str = "", hub: Seque
 
     def add_one(one: Published) -> dict[str, object]:
         folder = f"checkpoints/{one.name}"
-        atlas = add_atlas(one.name, atlases, lambda part, text: add(f"{folder}/{ATLAS_FOLDER}/{part}.json", text))
+        atlas = add_atlas(one, checkpoints, lambda part, text: add(f"{folder}/{ATLAS_FOLDER}/{part}.json", text))
         cards = add(f"cards/{one.name}.json", compact(one.cards()))
         return one.listed(files=add_checkpoint(one, add), card=cards, atlas=atlas)
 
@@ -291,7 +291,7 @@ def offline_files(html: bytes, files: Sequence[str]) -> dict[str, bytes]:
 
 def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    names, atlases = [one.name for one in checkpoints], atlases_of(checkpoints)
+    names = [one.name for one in checkpoints]
     lessons = live_lessons(names)
     contents = contents_of(checkpoints, "file", lessons=bool(lessons), hub=hub)
     code = code_of_page(contents)
@@ -305,7 +305,7 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
         for file in one.files:
             add_block(f"{file}-{one.name}", one.file(file))
         atlas = add_atlas(
-            one.name, atlases, lambda part, text: add_block(f"{ATLAS_FOLDER}/{part}-{one.name}", text.encode())
+            one, checkpoints, lambda part, text: add_block(f"{ATLAS_FOLDER}/{part}-{one.name}", text.encode())
         )
         return one.listed(files=None, card=one.cards(), atlas=atlas)
 
@@ -322,22 +322,17 @@ def site_file(checkpoints: Sequence[Published], *, hub: Sequence[str] = ()) -> b
     return one_file({"site": compact(site), **blocks}, contents, about=about).encode()
 
 
-def atlases_of(checkpoints: Sequence[Published]) -> dict[str, PublishedAtlas]:
-    """Name of a checkpoint → its atlas, for those that have one."""
-    return {one.name: one.atlas for one in checkpoints if one.atlas is not None}
-
-
-def add_atlas(name: str, atlases: Mapping[str, PublishedAtlas], add: Callable[[str, str], str]) -> str:
+def add_atlas(one: Published, checkpoints: Sequence[Published], add: Callable[[str, str], str]) -> str:
     """Add the parts of an atlas to a site. Returns where its table is, which says where each head is; "" without one.
 
     Args:
-        name: Of the checkpoint.
-        atlases: Name of a checkpoint → its atlas, for all of the site.
+        one: The checkpoint.
+        checkpoints: All of the site.
         add: Called with the name and the JSON of a part. Returns where the page finds it.
     """
-    if name not in atlases:
+    if not (own := one.atlas):
         return ""
-    own, others = atlases[name], {other: one.atlas for other, one in atlases.items() if other != name}
+    others = {other.name: other.atlas.atlas for other in checkpoints if other.atlas and other is not one}
     parts = {head.code: head_data(own.atlas, head, text_of=own.text_of, others=others) for head in own.atlas.heads}
     added = {head: add(head, compact(data)) for head, data in parts.items()}
     return add("table", compact({**table_data(own.atlas), "parts": added}))
@@ -345,9 +340,8 @@ def add_atlas(name: str, atlases: Mapping[str, PublishedAtlas], add: Callable[[s
 
 def contents_of(checkpoints: Sequence[Published], form: Form, *, lessons: bool, hub: Sequence[str]) -> Contents:
     recurrent = any(isinstance(one.config.model, RecurrentConfig) for one in checkpoints)
-    return Contents(
-        form=form, recurrent=recurrent, lessons=lessons, atlas=bool(atlases_of(checkpoints)), hub=tuple(hub)
-    )
+    has_atlas = any(one.atlas for one in checkpoints)
+    return Contents(form=form, recurrent=recurrent, lessons=lessons, atlas=has_atlas, hub=tuple(hub))
 
 
 def manifest(icon: str) -> dict[str, object]:

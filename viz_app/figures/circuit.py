@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-__all__ = ["CircuitDrawing", "Node", "Row", "circuit_drawing"]
+__all__ = ["CircuitDrawing", "Node", "circuit_drawing"]
 
 STEP, ROW, MARGIN = 38, 46, 28  # pixels: between two nodes of a row, between two rows, at the edge of the picture
 WIDE = 84  # pixels of a node with a word
@@ -25,16 +25,6 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """The title of a row, where it begins or ends."""
-
-    title: str
-    x: float
-    y: float
-    end: bool  # whether it ends at x
-
-
-@dataclass(frozen=True, kw_only=True)
 class CircuitDrawing:
     """Where everything is, in pixels; y grows downwards, and the model runs upwards."""
 
@@ -42,7 +32,7 @@ class CircuitDrawing:
     height: float
     places: tuple[tuple[float, float], ...]  # the middle of each node
     widths: tuple[float, ...]  # of the nodes
-    rows: tuple[Row, ...]
+    rows: tuple[Mapping[str, object], ...]  # the "title" of each, which begins or has its "end" at "x"
 
 
 def circuit_drawing(nodes: Sequence[Node], edges: Sequence[tuple[int, int]]) -> CircuitDrawing:
@@ -84,7 +74,7 @@ def circuit_drawing(nodes: Sequence[Node], edges: Sequence[tuple[int, int]]) -> 
         places=tuple((x[number], y[number]) for number in range(len(nodes))),
         widths=tuple(widths),
         rows=tuple(
-            Row(title=nodes[row[0]].title, x=width if i else 0, y=y[row[0]], end=bool(i))
+            {"title": nodes[row[0]].title, "x": width if i else 0, "y": y[row[0]], "end": bool(i)}
             for i, name in enumerate(stacks)
             for row in rows[name]
         ),

@@ -180,14 +180,9 @@ def line_picture(
     values = {name: np.where(np.isfinite(line), line, np.nan) for name, line in numbers.items()}
     return Picture(
         figure=figure,
-        table=partial(series_table, x, values, x_title=x_title),
+        table=lambda: pd.DataFrame(values, index=pd.Index(distinct(x), name=x_title)),
         summary=series_summary(x, values, x_title=x_title, unit=unit, written=written),
     )
-
-
-def series_table(x: Sequence[str], series: Mapping[str, NDArray[np.float64]], *, x_title: str) -> pd.DataFrame:
-    """Make a table with one column for each series."""
-    return pd.DataFrame(dict(series), index=pd.Index(distinct(x), name=x_title))
 
 
 def series_summary(

@@ -23,7 +23,7 @@ from viz_app.widgets.headings import draw_tabs
 
 def where_it_can(section: Callable[[CheckpointKey, Run], None]) -> None:
     """Draw a section about the residual stream, or say why it cannot be drawn."""
-    if problem := analyses.why_no_residual_stream(key):
+    if problem := analyses.why_no("residual stream", key):
         end_page(plain(worded(problem)))
     section(key, run)
 

@@ -18,7 +18,7 @@ from viz_app.widgets.headings import draw_tabs, introduce
 key, config = checkpoint_choice.require_model(
     *TASKS, transformer_heading=t("This page is about the masks of a Transformer")
 )
-if problem := analyses.why_no_masks(key):
+if problem := analyses.why_no("masks", key):
     end_page(plain(worded(problem)))
 introduce("batch-read-and-written" if "decoder" in config.model.kinds else "batch-read")
 sentence = require_sentence(key)

@@ -68,7 +68,7 @@ MOST = 40  # names in a list
 
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
-    figures = listing.checkpoint_figures(found).drop(columns="problem")
+    figures = pd.DataFrame([listing.figures_of(one) for one in found])
     columns = columns_of_table()
     only_ours = all(Path(listed.key.path).parent == CHECKPOINTS for listed in found)
     st.dataframe(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -66,7 +65,7 @@ def require_pairs(key: CheckpointKey) -> TextPairs:
     Raises:
         PageEnded: the model has no circuits, or the texts cannot be compared; a sentence says why.
     """
-    if problem := why_no_patching(key) or plain(worded(analyses.why_no_circuits(key))):
+    if problem := why_no_patching(key) or plain(worded(analyses.why_no("circuits", key))):
         end_page(problem)
     sources = {"pair": t("One pair of texts"), "file": t("A file of pairs")}
     if choose(t("Texts"), sources, key="circuit_from") == "file":
@@ -293,7 +292,7 @@ def draw_edges(edges: Sequence[FoundEdge], chosen: str) -> None:
             {"x": x, "y": y, "width": width, "label": node.label, "name": node.name}
             for node, (x, y), width in zip(drawn, drawing.places, drawing.widths, strict=True)
         ],
-        "rows": [asdict(row) for row in drawing.rows],
+        "rows": list(drawing.rows),
         "edges": [
             {
                 "code": one.edge.code,

@@ -21,6 +21,7 @@ from viz_app.server.presence import Visitor
 from viz_app.server.server_state import MEGABYTE
 from viz_app.server.temporary import DiskSpace, new_folder
 from viz_app.server.training_jobs import TICK, last_line, process, progress_in
+from viz_app.server.uploads import size_of
 
 __all__ = ["OwnAtlas", "begun_atlas", "forget_atlases", "latest_atlas", "own_atlas"]
 
@@ -75,7 +76,7 @@ class OwnAtlas:
             self.run(report)
         finally:
             self.running = False
-            grown = sum(path.stat().st_size for path in self.data.rglob("*") if path.is_file()) - self.size
+            grown = size_of(self.data) - self.size
             self.size += grown
             DISK.release(MOST_BYTES - grown)
             weakref.finalize(self, DISK.release, grown)

@@ -257,7 +257,7 @@ class Spare:
                 self._waiting = None
             if self._waiting is None:
                 self._waiting = start_process()
-                expiry = threading.Timer(WAITS_FOR, self._expire, [self._waiting])
+                expiry = threading.Timer(WAITS_FOR, self.end, [self._waiting])
                 expiry.daemon = True
                 expiry.start()
 
@@ -285,17 +285,10 @@ class Spare:
             raise ChildProcessError(errno.ECHILD, "The process ended before it received its command")
         return fresh
 
-    def _expire(self, process: "subprocess.Popen[bytes]") -> None:
-        """End a process that still waits. The process itself might end while it receives a command."""
+    def end(self, only: "subprocess.Popen[bytes] | None" = None) -> None:
+        """End the waiting process, or this one if it still waits. It might itself end while it receives a command."""
         with self._lock:
-            if self._waiting is process:
-                discard(process)
-                self._waiting = None
-
-    def end(self) -> None:
-        """End the waiting process, before the server ends."""
-        with self._lock:
-            if self._waiting is not None:
+            if self._waiting is not None and only in (None, self._waiting):
                 discard(self._waiting)
                 self._waiting = None
 

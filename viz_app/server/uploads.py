@@ -8,7 +8,6 @@ import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -23,7 +22,7 @@ from viz_app.server.presence import Visitor, tabs_beside
 from viz_app.server.streamlit_bridge import received_files
 from viz_app.server.temporary import DiskSpace, new_folder
 
-__all__ = ["Own", "Unpacked", "Upload", "bound_received_files", "largest_upload", "own_of", "unpack"]
+__all__ = ["Own", "Upload", "bound_received_files", "largest_upload", "own_of", "size_of", "unpack"]
 
 MOST_FILES = 200
 CHUNK = 1 << 20  # bytes
@@ -78,21 +77,16 @@ def bounded(files: Any) -> None:
     files.add_file = add_file
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unpacked:
-    """What `unpack` has written."""
-
-    size: int  # bytes
-    left_out: tuple[str, ...] = ()  # names of the other files
-
-
-def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> Unpacked:
+def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> tuple[str, ...]:
     """Write the files of a checkpoint and of its atlas into a folder. Other files and subfolders are left out.
 
     Args:
         files: Names, perhaps with a folder, and contents. One file may be a `.zip` of all files.
         folder: An empty folder.
         most_mb: The limit for all files together.
+
+    Returns:
+        The names of the files that were left out.
 
     Raises:
         CheckpointError: the files hold no checkpoint, are too large, or an archive is damaged or names files elsewhere.
@@ -117,7 +111,7 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
             ) from error
     if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
         raise CheckpointError(why_no_weights(title_of(files), list(members)))
-    return Unpacked(size=written, left_out=tuple(left_out))
+    return tuple(left_out)
 
 
 def title_of(files: Sequence[tuple[str, IO[bytes]]]) -> str:
@@ -199,12 +193,12 @@ def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:
 class Upload:
     """A folder that is removed when no session holds the object any more."""
 
-    def __init__(self, name: str, fill: Callable[[Path], Unpacked], *, most: int) -> None:
+    def __init__(self, name: str, fill: Callable[[Path], tuple[str, ...]], *, most: int) -> None:
         """Make a folder and fill it.
 
         Args:
             name: The wanted name of the folder.
-            fill: Writes files into the folder.
+            fill: Writes files into the folder. Returns the names of those that were left out.
             most: The most bytes that `fill` writes.
 
         Raises:
@@ -220,13 +214,17 @@ class Upload:
         if not DISK.has(most):
             remove_uploads_of_absent_visitors()
         DISK.reserve(most)  # before anything is written
-        unpacked = Unpacked(size=0)
         try:
-            unpacked = fill(self.folder)
+            self.left_out = fill(self.folder)
         finally:
-            DISK.release(most - unpacked.size)
-        weakref.finalize(self, DISK.release, unpacked.size)
-        self.left_out = unpacked.left_out
+            size = size_of(self.folder)
+            DISK.release(most - size)
+            weakref.finalize(self, DISK.release, size)
+
+
+def size_of(folder: Path) -> int:
+    """The bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class Own:

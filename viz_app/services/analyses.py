@@ -83,11 +83,8 @@ __all__ = [
     "sinusoids",
     "snapshot_results_of",
     "snapshots_work",
-    "why_no_circuits",
+    "why_no",
     "why_no_effects",
-    "why_no_masks",
-    "why_no_norms",
-    "why_no_residual_stream",
     "why_read_only",
 ]
 
@@ -99,6 +96,13 @@ WAITING: Mapping[Callable[..., object], str] = {
     silence_each_head: N_("Silencing every head …"),
     padded_batch: N_("Running the batch …"),
     mask_bug: N_("Running the batch with the mistake …"),
+}
+# What a page shows of a model → what raises a `ConfigError` without it.
+PARTS: Mapping[str, Callable[[Loaded], object]] = {
+    "residual stream": lambda checkpoint: stacks_of(checkpoint.model),
+    "circuits": lambda checkpoint: graph_of(checkpoint.model),  # single edges can be followed
+    "masks": require_masks,
+    "value norms": require_mixing,
 }
 MOST_SECONDS = 20.0  # of many translations inside the gate
 WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes in a second
@@ -212,27 +216,9 @@ def refusal(require: Callable[[Loaded], object], key: CheckpointKey) -> str:
 
 
 @remembered()
-def why_no_residual_stream(key: CheckpointKey) -> str:
-    """Why the residual stream cannot be shown; "" if it can."""
-    return refusal(lambda checkpoint: stacks_of(checkpoint.model), key)
-
-
-@remembered()
-def why_no_circuits(key: CheckpointKey) -> str:
-    """Why single edges of the model cannot be followed; "" if they can."""
-    return refusal(lambda checkpoint: graph_of(checkpoint.model), key)
-
-
-@remembered()
-def why_no_masks(key: CheckpointKey) -> str:
-    """Why no masks can be shown; "" if they can."""
-    return refusal(require_masks, key)
-
-
-@remembered()
-def why_no_norms(key: CheckpointKey) -> str:
-    """Why the model has no `value_norms`; "" if it has."""
-    return refusal(require_mixing, key)
+def why_no(part: str, key: CheckpointKey) -> str:
+    """Why a model does not have something that a page shows, one of `PARTS`; "" if it has."""
+    return refusal(PARTS[part], key)
 
 
 def why_read_only(key: CheckpointKey) -> str:

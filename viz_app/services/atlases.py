@@ -21,7 +21,6 @@ from viz_app.services.models import loaded
 
 __all__ = [
     "AtlasKey",
-    "atlas_in",
     "atlas_of",
     "like_cell",
     "numbers_of",

@@ -29,13 +29,12 @@ __all__ = [
     "TYPICAL_TOKENS",
     "CheckpointKey",
     "Listed",
-    "checkpoint_figures",
     "comparable",
     "description_text",
+    "figures_of",
     "list_one",
     "listed_checkpoints",
     "model_card",
-    "read_once",
     "shared_checkpoints",
     "training_history",
 ]
@@ -172,13 +171,9 @@ def model_card(key: CheckpointKey, language: str) -> ModelCard:
     return read_card(Path(key.path), language)
 
 
-def checkpoint_figures(listed: Sequence[Listed]) -> pd.DataFrame:
-    """A table with one row per checkpoint."""
-    return pd.DataFrame([figures_row(one) for one in listed])
-
-
-def figures_row(listed: Listed) -> dict[str, object]:
-    row: dict[str, object] = {"checkpoint": listed.key.name, "size, MB": listed.megabytes, "problem": listed.problem}
+def figures_of(listed: Listed) -> dict[str, object]:
+    """The row of a checkpoint in the table of all: heading → its fact."""
+    row: dict[str, object] = {"checkpoint": listed.key.name, "size, MB": listed.megabytes}
     config = listed.config
     if config is None:
         return row

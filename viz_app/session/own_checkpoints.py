@@ -26,7 +26,7 @@ from model.safety.weight_files import read_header
 from viz_app.server.addresses import LOCAL
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import MODELS_SHARE
-from viz_app.server.uploads import Own, Unpacked, Upload, largest_upload, own_of, unpack
+from viz_app.server.uploads import Own, Upload, largest_upload, own_of, size_of, unpack
 from viz_app.session.choices import set_choice
 
 __all__ = [
@@ -103,21 +103,17 @@ def add_copy(name: str, checkpoint: Path, *, without: str, taken: Collection[str
         CheckpointError: the disk is full, or the copy cannot be read.
     """
 
-    def copy(folder: Path) -> Unpacked:
+    def copy(folder: Path) -> tuple[str, ...]:
         try:
             shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(without))
         except OSError as error:
             raise CheckpointError("{name} could not be stored. The disk may be full.", name=name) from error
-        return Unpacked(size=size_of(folder))
+        return ()
 
     keep(name, copy, most=size_of(checkpoint), taken=taken)
 
 
-def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def keep(name: str, fill: Callable[[Path], Unpacked], *, most: int, taken: Collection[str]) -> None:
+def keep(name: str, fill: Callable[[Path], tuple[str, ...]], *, most: int, taken: Collection[str]) -> None:
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
     describe_and_open(upload.folder, lambda: keep_and_choose(upload.folder, upload))
 

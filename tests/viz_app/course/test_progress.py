@@ -12,8 +12,7 @@ from viz_app.course.lesson import Action, AnswerForm, Kept, Number, OneOf, OneTo
 from viz_app.course.progress import (
     Before,
     Record,
-    finished_steps,
-    first_open_step,
+    open_steps,
     read_before,
     read_progress,
     written_before,
@@ -68,14 +67,13 @@ def test_only_the_word_true_makes_an_answer_right() -> None:
     assert read_progress(sent, FORMS) == {"a.option": Record(first="no", answer="yes", right=False)}
 
 
-def test_a_lesson_resumes_at_the_first_step_without_an_answer() -> None:
+def test_the_steps_without_an_answer_are_open() -> None:
     lesson = LESSONS[0]
     links = [lesson.link(step) for step in lesson.steps]
     some = {name: Record(first=None, answer=None) for name in (links[0], links[2])}
-    assert first_open_step(lesson, some) is lesson.steps[1]
-    assert finished_steps(lesson, some) == 2
+    assert open_steps(lesson, some) == [lesson.steps[1], *lesson.steps[3:]]
     every = {name: Record(first=None, answer=None) for name in ANSWER_FORMS}
-    assert first_open_step(lesson, every) is lesson.steps[0]
+    assert open_steps(lesson, every) == []
 
 
 PAGES = {"translate", "heads"}

@@ -15,7 +15,7 @@ def test_rows_follow_the_model_and_the_encoder_stands_on_the_left() -> None:
     x, y = zip(*drawing.places, strict=True)
     assert max(x[:3]) < min(x[3:])
     assert y[0] == y[3] > y[1] == y[4] > y[2] == y[5]
-    assert {row.title for row in drawing.rows} == {"-1.0", "0.0", "1.0"}
+    assert {row["title"] for row in drawing.rows} == {"-1.0", "0.0", "1.0"}
     assert all(0 < place < drawing.width for place in x)
 
 

@@ -76,10 +76,11 @@ def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
     assert len(app.dataframe[0].value) == len(parts.keys[3])
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_tokens_that_a_word_depends_on_are_shown_in_sections(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     monkeypatch.setattr(zeroing, "MAX_PRODUCTS", 1)  # only the first two maps count
-    app = open_app("inside", checkpoint=NAME, text=LONG, inside_tab="read", **SECTION)
+    app = open_app("inside", checkpoint=NAME, text=LONG, inside_tab="read", lang=language, **SECTION)
     assert all(max(shares.shape) <= WINDOW for shares in maps(app)[:2])
-    assert any(f"{WINDOW} section" in caption.value for caption in app.caption)
+    assert any(f"× {WINDOW}" in caption.value for caption in app.caption)

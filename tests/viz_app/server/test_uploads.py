@@ -12,7 +12,6 @@ from model.atlas.store import ATLAS_FOLDER
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import BUNDLED
 from viz_app.server.temporary import DiskSpace
-from viz_app.server.uploads import Unpacked
 from viz_app.server.uploads import unpack as unpack_up_to
 
 unpack = partial(unpack_up_to, most_mb=1)
@@ -43,7 +42,7 @@ def test_the_atlas_of_a_checkpoint_arrives_whole(tmp_path: Path) -> None:
     others = [("mine/atlas/run.py", b"x"), ("mine/atlas/inner/atlas.json", b"x"), ("mine/other/atlas/places.npy", b"x")]
     found = unpack_up_to([("a.zip", archive(*mine(), *atlas, *others))], tmp_path, most_mb=20)
     assert open_atlas(tmp_path / ATLAS_FOLDER).heads == open_atlas(home / ATLAS_FOLDER).heads
-    assert sorted(found.left_out) == ["atlas/inner/atlas.json", "atlas/run.py", "other/atlas/places.npy"]
+    assert sorted(found) == ["atlas/inner/atlas.json", "atlas/run.py", "other/atlas/places.npy"]
 
 
 def mine() -> list[tuple[str, bytes]]:
@@ -65,7 +64,7 @@ def test_a_folder_and_an_archive_of_it_arrive_flat(tmp_path: Path) -> None:
     ]
     for folder, unpacked in zip((plain, zipped, bare), found, strict=True):
         assert names(folder) == ["chat_template.jinja", "config.json", "history.csv", "model.safetensors"]
-        assert unpacked == Unpacked(size=15, left_out=("run.py", "optimizer.pt", "1_Pooling/config.json"))
+        assert unpacked == ("run.py", "optimizer.pt", "1_Pooling/config.json")
         assert (folder / "config.json").read_bytes() == b"{}"
 
 
@@ -172,7 +171,7 @@ def test_a_checkpoint_that_is_deeper_opens_if_it_is_the_only_one(tmp_path: Path)
         [("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/bert/a.bin", b"x"), ("mine/b", b"")))], tmp_path
     )
     assert names(tmp_path) == ["a.bin", "config.json"]
-    assert found.left_out == ("mine/b",)
+    assert found == ("mine/b",)
     with pytest.raises(CheckpointError, match=r"several of its folders have one: mine/a, mine/b\. Choose one"):
         unpack([("a.zip", at("a", "b"))], tmp_path)
     inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()

@@ -20,7 +20,7 @@ from viz_app.server.presence import Visitor
 from viz_app.server.resources import throttled
 from viz_app.server.temporary import DiskSpace
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
-from viz_app.server.uploads import MOST, OWN, Unpacked, Upload
+from viz_app.server.uploads import MOST, OWN, Upload
 from viz_app.session import own_checkpoints
 
 SIZE = 10_000  # bytes of the weights of a small folder
@@ -178,9 +178,9 @@ def test_a_reload_keeps_own_checkpoints(
     monkeypatch.setattr(presence, "secret_of_browser", lambda: b"a secret of 16 B")
     app = open_app()
 
-    def fill(folder: Path) -> Unpacked:
+    def fill(folder: Path) -> tuple[str, ...]:
         shutil.copytree(BUNDLED / NAME, folder, dirs_exist_ok=True)
-        return Unpacked(size=0)
+        return ()
 
     OWN[app.session_state["visitor"]].uploads = (Upload("kept-here", fill, most=0),)
     again = open_app(checkpoint="kept-here", text="Ein Hund.")

@@ -6,13 +6,14 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
+from viz_app.content.catalogues import ENGLISH
 from viz_app.content.lesson_texts import filled, lesson_text, plan_text
 from viz_app.content.numbers import sentences
 from viz_app.content.translation import N_, language, t, tn
 from viz_app.course.catalogue import LESSONS, step_of_link
 from viz_app.course.expected import expected_work, known_answers
 from viz_app.course.lesson import Lesson
-from viz_app.course.progress import finished_steps, first_open_step
+from viz_app.course.progress import open_steps
 from viz_app.course.quiz import (
     ROUNDS,
     Question,
@@ -20,7 +21,6 @@ from viz_app.course.quiz import (
     handed_in,
     id_in,
     questions,
-    quiz_table,
     right_answers,
     shuffled,
 )
@@ -83,7 +83,8 @@ def lesson_titles() -> dict[str, str]:
 
 def lesson_row(number: int, lesson: Lesson) -> None:
     text, progress = lesson_text(lesson.name, language()), lesson_visit().progress
-    done, steps = finished_steps(lesson, progress), len(lesson.steps)
+    left_open, steps = open_steps(lesson, progress), len(lesson.steps)
+    done = steps - len(left_open)
     left, right = st.columns([5, 1.4], vertical_alignment="center")
     with left:
         st.markdown(f"**{number}. {text.title}** {text.goal}")
@@ -99,7 +100,7 @@ def lesson_row(number: int, lesson: Lesson) -> None:
         width="stretch",
         help=t("Open the lesson “{title}”", title=text.title),
         on_click=lesson_visit().begin,
-        args=(lesson.link(first_open_step(lesson, progress)),),
+        args=(lesson.link((left_open or lesson.steps)[0]),),
     )
 
 
@@ -217,8 +218,17 @@ def save_button(done: dict[str, dict[str, str]]) -> None:
 
 
 def quiz_csv(answered: Mapping[str, Mapping[str, QuizAnswers]]) -> bytes:
-    """The answers (random id → round → answers) as a table for `benchmarks/learning_gain.py`, with English headings."""
-    return pd.DataFrame(quiz_table(answered), columns=COLUMNS).to_csv(index=False).encode("utf-8-sig")
+    """The answers (random id → round → answers) as a table for `benchmarks/learning_gain.py`, with English headings.
+
+    It has one row for each id, round and question, with the option, or "" without an answer.
+    """
+    rows = [
+        (name, one, question.name, answers.get(question.name, ""))
+        for name, rounds in answered.items()
+        for one, answers in rounds.items()
+        for question in questions(ENGLISH)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False).encode("utf-8-sig")
 
 
 def for_teachers() -> None:

@@ -29,7 +29,7 @@ from viz_app.figures.lines import curves
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.sections.sentiment import require_run_or_review
 from viz_app.services import models
-from viz_app.services.analyses import analysis_of, why_no_residual_stream
+from viz_app.services.analyses import analysis_of, why_no
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
@@ -46,7 +46,7 @@ Answer = TypeVar("Answer")
 
 def reads_and_writes(key: CheckpointKey) -> None:
     """Ask for a text and a head; draw its two circuits for the tokens, its singular values and its compositions."""
-    if problem := why_no_residual_stream(key):
+    if problem := why_no("residual stream", key):
         end_page(plain(worded(problem)))
     config = models.config_of(key)
     result = models.result_of(key, require_run_or_review(key, opening=demonstration_for(config).heads))

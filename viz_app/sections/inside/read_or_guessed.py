@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from model.analysis.influence import Influence
 from model.analysis.influence import influence as influence_in
@@ -19,8 +18,9 @@ from viz_app.figures.style import Axes, bound_of
 from viz_app.services import models
 from viz_app.services.analyses import analysis_of
 from viz_app.services.listing import CheckpointKey
+from viz_app.widgets.atlas_links import draw_head_map
 from viz_app.widgets.charts import draw, draw_map
-from viz_app.widgets.head_picker import MapWindow, choose_window
+from viz_app.widgets.head_picker import choose_window
 from viz_app.widgets.headings import explain, grade_line, section
 
 __all__ = ["read_or_guessed"]
@@ -108,16 +108,19 @@ def draw_contributing_tokens(influence: Influence, translation: Result, written:
     largest = float(max(source.max(initial=0), target.max()))
     _, wide, _, tokens, title = max(sides, key=lambda side: len(side[3]))
     names = Axes(queries=written, keys=tokens, query_title=t("written word"), key_title=title)
-    window = choose_window(wide, names, unit=t("shares"))
+    window = choose_window(wide, names, unit="shares")
     for column, (name, shares, allowed, tokens, title) in zip(st.columns(len(sides)), sides, strict=True):
         with column:
-            draw_share_map(
-                shares,
+            draw_head_map(
+                shares.astype(np.float32),
                 Axes(queries=written, keys=tokens, query_title=t("written word"), key_title=title),
                 allowed,
-                window,
-                largest=largest,
+                window=window,
+                of=None,
                 key=f"influence_{name}",
+                least=360,
+                unit=t("share"),
+                largest=largest,
                 alt=t("Heatmap of shares in each written word: {title}", title=title),
             )
 
@@ -133,13 +136,16 @@ def draw_tokens_that_were_read(influence: Influence, translation: Result) -> Non
     )
     tokens = [token.label for token in translation.source]
     axes = Axes(queries=tokens, keys=tokens, query_title=t("position"), key_title=t("token read"))
-    draw_share_map(
-        influence.source,
+    draw_head_map(
+        influence.source.astype(np.float32),
         axes,
         np.ones(influence.source.shape, dtype=bool),
-        choose_window(influence.source, axes, unit=t("shares")),
-        largest=bound_of(influence.source),
+        window=choose_window(influence.source, axes, unit="shares"),
+        of=None,
         key="influence_source",
+        least=360,
+        unit=t("share"),
+        largest=bound_of(influence.source),
         alt=t("Heatmap of the share of each token in the last vector of each position"),
     )
 
@@ -172,23 +178,6 @@ def draw_tokens_of_decision(pooled: FloatArray, translation: Result) -> None:
         unit=t("share"),
         largest=bound_of(shares),
         alt=t("Heatmap of the share of each token in the vector that the classifier reads"),
-    )
-
-
-def draw_share_map(
-    shares: FloatArray,
-    axes: Axes,
-    allowed: NDArray[np.bool_],
-    window: MapWindow,
-    *,
-    largest: float,
-    key: str,
-    alt: str,
-) -> None:
-    """Draw the section of a map of shares that the visitor chose."""
-    shown = window.of(shares).astype(np.float32)
-    draw_map(
-        shown, window.of_axes(axes), window.of(allowed), key=key, least=360, unit=t("share"), largest=largest, alt=alt
     )
 
 

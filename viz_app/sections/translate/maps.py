@@ -149,7 +149,7 @@ def why_no_value_norms(key: CheckpointKey) -> str:
     """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
     if isinstance(models.config_of(key).model, RecurrentConfig):
         return t("This model has no heads.")
-    return worded(analyses.why_no_norms(key))
+    return worded(analyses.why_no("value norms", key))
 
 
 def all_heads(choice: MapChoice) -> None:
@@ -298,7 +298,8 @@ def display_options(key: CheckpointKey, run: Run) -> None:
         refused = {"merge": ""} if models.config_of(key).tokenizer.kind == "words" else {}
         if no_norms := why_no_value_norms(key):
             refused["norms"] = no_norms
-        draw_switches("view", refused=refused, left_out=("shares",) if analyses.why_no_residual_stream(key) else ())
+        left_out = ("shares",) if analyses.why_no("residual stream", key) else ()
+        draw_switches("view", refused=refused, left_out=left_out)
         when = WHEN_READING if models.config_of(key).task == "reading" else WHEN_WRITING
         explanation(
             t("How it is computed"),

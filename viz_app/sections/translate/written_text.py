@@ -80,7 +80,7 @@ def token_rows(translation: Result) -> Mapping[str, Sequence[Token]]:
 
 def source_shares(key: CheckpointKey, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
-    if not view_settings().shares or analyses.why_no_residual_stream(key):
+    if not view_settings().shares or analyses.why_no("residual stream", key):
         return []
     with suppress(ConfigError):  # the text is too long
         given = models.result_of(key, run).prompt_length
