@@ -5,7 +5,7 @@ that a model has. A search with a key/value cache needs no causal mask and would
 every step reads its whole prefix again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,12 +16,13 @@ from torch import Tensor
 
 from model.analysis.availability import require_masks
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
+from model.analysis.silencing import rules_for
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.search import SearchInput, finish, greedy, without_padding
 from model.inference.classify import probabilities_of
 from model.inference.passes import PaddedIds, Side, batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
-from model.text.vocab import Specials, TextRules
+from model.text.vocab import Specials
 from model.trace import Edit, IfPresent, Trace, hook_name, tracing
 
 __all__ = ["BUGS", "BugReport", "bug_weights", "bugs_of", "mask_bug"]
@@ -179,7 +180,8 @@ def mask_bug(
     Raises:
         ConfigError: the model has no padding mask.
     """
-    model, make_edits = require_masks(checkpoint), make_edits_of(name)
+    model = require_masks(checkpoint)
+    make_edits: Callable[[], Edits] = BUGS[name] if name else dict
     batch = batch or padded_batch(checkpoint, texts, side=side)
     ids = ids_of(model, batch)
     with tracing(record=("*.weights", "*.head_outputs"), edits=make_edits()) as trace:
@@ -197,10 +199,6 @@ def mask_bug(
         if "decoder" in model.config.kinds
         else None,
     )
-
-
-def make_edits_of(name: str) -> Callable[[], Edits]:
-    return BUGS[name] if name else dict
 
 
 def weights_of(trace: Trace, kind: str, layers: int) -> Tensor:
@@ -259,7 +257,7 @@ def bug_weights(
     """
     model = require_masks(checkpoint)
     point = hook_name(kind, layer, "weights")
-    with tracing(record=(point,), edits=make_edits_of(name)()) as trace:
+    with tracing(record=(point,), edits=BUGS[name]() if name else None) as trace:
         batch_logits(model, ids_of(model, batch), first=-1)
     weights = np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
     return weights if row is None else weights[row]
@@ -327,7 +325,7 @@ def continue_batch(model: ReadsBatches, ids: PaddedIds, specials: Specials, side
     work = sum(parameter.numel() for parameter in model.parameters()) * ids.read.numel()
     most = min(CONTINUED, model.config.max_length - ids.read.size(1), max(int(MOST_WORK / work), 1))
     ends = {specials.eos, *specials.more_ends}
-    rules = [rules_after(model, specials, prompt) for prompt in read]
+    rules = [rules_for(model, specials, prompt) for prompt in read]
     for _ in range(most):
         padded = pad_ids(model, [()] * len(read), [[*a, *b] for a, b in zip(read, written, strict=True)], side=side)
         last = (padded.read_real.cumsum(dim=1) * padded.read_real).argmax(dim=1)  # (B,)
@@ -341,14 +339,6 @@ def continue_batch(model: ReadsBatches, ids: PaddedIds, specials: Specials, side
             if not row or row[-1] not in ends:
                 row.append(token)
     return written
-
-
-def rules_after(model: Reads, specials: Specials, prompt: Sequence[int]) -> TextRules | None:
-    """The rules for the tokens that a language model writes after a prompt; None if it has none."""
-    if not specials.rules:
-        return None
-    limit = len(prompt) - 1 + min(specials.new_tokens, model.config.max_length // 2)
-    return specials.rules.for_text(prompt, given=len(prompt), limit=limit, device=model.device)
 
 
 class WithoutCache:

@@ -1,8 +1,8 @@
 """A few sentences as one padded batch, with the masks that the model used and the scores around them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -73,7 +73,14 @@ def padded_batch(
     model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
     encoded = encode_texts(checkpoint, texts, written)
     ids = pad_ids(model, encoded.source, encoded.read, side=side)
-    with torch.inference_mode(), recorded_masks(model) as masks:
+    masks: dict[tuple[str, int], BoolArray] = {}  # (kind, layer) → (B, queries, keys)
+
+    def keep(place: tuple[str, int], masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
+        masks[place] = (masked_scores[:, 0] != float("-inf")).cpu().numpy()
+        return masked_scores
+
+    edits = {hook_name(*place, "masked_scores"): partial(keep, place) for place in model.config.attention_layers}
+    with torch.inference_mode(), tracing(record=(), edits=edits):
         batch_logits(model, ids, first=-1)
     padded_written = pad_ids(model, encoded.source, encoded.written).read
     parts = [
@@ -102,25 +109,6 @@ def named_by_part(tokens: Sequence[str], parts: Sequence[str]) -> tuple[str, ...
 
 def as_text(tokenizer: Tokenizer, ids: Tensor) -> tuple[tuple[str, ...], ...]:
     return tuple(tokenizer.tokens(row) for row in ids.tolist())
-
-
-@contextmanager
-def recorded_masks(model: Reads) -> Iterator[dict[tuple[str, int], BoolArray]]:
-    """The masks of all attention layers that run inside the block: (kind, layer) → (B, queries, keys)."""
-    found: dict[tuple[str, int], BoolArray] = {}
-
-    def keep(kind: str, layer: int) -> Callable[[Tensor], Tensor]:
-        def edit(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
-            found[kind, layer] = (masked_scores[:, 0] != float("-inf")).cpu().numpy()
-            return masked_scores
-
-        return edit
-
-    edits = {
-        hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in model.config.attention_layers
-    }
-    with tracing(record=(), edits=edits):
-        yield found
 
 
 def ids_of(model: Reads, batch: PaddedBatch) -> PaddedIds:

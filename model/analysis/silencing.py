@@ -25,7 +25,7 @@ from model.inference.run import FloatArray, Outcome, Result, Run
 from model.inference.translate import compute
 from model.interventions import Head, Intervention
 from model.network.own_model import OwnModel
-from model.network.protocols import Writes, classifies
+from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.pair import texts_of
 from model.text.vocab import Specials, TextRules
 from model.trace import Edit, hook_name, tracing
@@ -35,6 +35,7 @@ __all__ = [
     "SilencingEffects",
     "decisive_heads",
     "measured_outcomes",
+    "rules_for",
     "silence_each_head",
     "silence_rows",
 ]
@@ -77,7 +78,7 @@ class Measured:
         self.banned, self.rules = torch.empty(0, dtype=torch.long, device=device), None
         if isinstance(self.model, Writes):
             self.banned = torch.tensor(specials.banned, dtype=torch.long, device=device)
-            self.rules = rules_of_text(self.model, specials, text.result)
+            self.rules = rules_for(self.model, specials, source or read[: text.result.prompt_length + 1])
         self.length = len(source or read[:1]) + len(read)  # tokens of one row
         vocabulary = 1 if classifies(self.model) else self.model.config.target_vocab_size  # type: ignore[attr-defined]
         self.numbers = len(read or source) * int(vocabulary)  # log-probabilities of one row
@@ -132,14 +133,14 @@ def measured_outcomes(text: Followed) -> list[Outcome]:
     return found
 
 
-def rules_of_text(model: Writes, specials: Specials, result: Result) -> TextRules | None:
-    """The rules that the search of this text obeyed; None if the model has none."""
+def rules_for(model: Reads, specials: Specials, source: Sequence[int]) -> TextRules | None:
+    """The rules that a search over the ids of a source or a prompt obeys; None if the model has none."""
     if not specials.rules:
         return None
-    prompt, most = result.prompt_length, model.config.max_length
-    source = [token.id for token in result.source or result.read[: prompt + 1]]
+    prompt, most = 0, model.config.max_length
     limit = length_limit(len(source), most, fewest=specials.fewest)
-    if model.task == "continuation":
+    if isinstance(model, ReadsBatches):
+        prompt = len(source) - 1
         limit = prompt + min(specials.new_tokens, most // 2)
     return specials.rules.for_text(source, given=prompt + 1, limit=limit, device=model.device)
 
