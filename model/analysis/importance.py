@@ -20,7 +20,7 @@ from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.search import greedy_ids
 from model.inference.classify import log_odds_of
-from model.inference.passes import encode_texts, pad_ids, padded_for
+from model.inference.passes import Ids, encode_texts, pad_ids
 from model.interventions import Head
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, ablate_heads, hook_name, tracing
@@ -36,6 +36,7 @@ __all__ = [
     "in_batches",
     "loss_changes",
     "make_examples",
+    "padded_examples",
 ]
 
 Pairs = Sequence[tuple[str, str]]  # (sentence, its translation or its second text, or "")
@@ -72,19 +73,9 @@ def make_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
         ConfigError: the model only reads.
     """
     model, texts = checkpoint.model, checkpoint.tokenizers.sources(pairs)
-    if isinstance(model, ReadsBatches):
-        ids = pad_ids(model, [()] * len(texts), encode_texts(checkpoint, texts).read, side="right")
-        return Examples(source=ids.source, target=ids.read, real=ids.read_real)
-    if classifies(model):
-        source = padded_for(model, encode_texts(checkpoint, texts).source)
-        with torch.inference_mode():
-            labels = model(source).argmax(dim=-1)
-        return Examples(source=source, target=labels.clone())
-    return translated_examples(checkpoint, pairs)
-
-
-def translated_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
-    """`make_examples` of a translator."""
+    if isinstance(model, ReadsBatches) or classifies(model):
+        encoded = encode_texts(checkpoint, texts)
+        return padded_examples(model, encoded.source, encoded.read)
     model, tokenizers = require_translation(checkpoint), checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [tokenizers.source_ids(source, limit)[0] for source, _ in pairs]
@@ -98,7 +89,18 @@ def translated_examples(checkpoint: Loaded, pairs: Pairs) -> Examples:
         return (*first, *tokenizers.target.encode(reference).ids[: limit - len(first) - 2], specials.eos)
 
     targets = [[specials.bos, *target_ids(reference)] for _, reference in pairs]
-    ids = pad_ids(model, sources, targets)
+    return padded_examples(model, sources, targets)
+
+
+def padded_examples(model: Reads, source: Ids, target: Ids) -> Examples:
+    """A padded batch of what the encoder reads, and of what a translator or a language model is to write."""
+    ids = pad_ids(model, source, target, side="right")
+    if isinstance(model, ReadsBatches):
+        return Examples(source=ids.source, target=ids.read, real=ids.read_real)
+    if classifies(model):
+        with torch.inference_mode():
+            labels = model(ids.source).argmax(dim=-1)
+        return Examples(source=ids.source, target=labels.clone())
     return Examples(source=ids.source, target=ids.read)
 
 

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from model.analysis.anatomy import require_mixing
 from model.analysis.availability import require_values
-from model.analysis.importance import Examples, gate_gradients
+from model.analysis.importance import gate_gradients, padded_examples
 from model.atlas.layout import Layout, layout_of
 from model.atlas.measures import alignment_sums, counts, layer_sums, profile, real_weights
 from model.atlas.texts import TextTokens
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
-from model.inference.passes import PaddedIds, batch_logits, pad_ids
+from model.inference.passes import batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, hook_name, tracing
 
@@ -54,10 +54,8 @@ def gradient_works(model: Reads) -> bool:
     """Whether the model has a loss with a gradient for each head."""
     if model.read_only_reason or not (isinstance(model, Writes) or classifies(model)):
         return False
-    ids = torch.zeros((1, 2), dtype=torch.long, device=model.device)
-    real = torch.ones_like(ids, dtype=torch.bool)
     try:
-        gate_gradients(model, examples_of(model, PaddedIds(source=ids, read=ids, source_real=real, read_real=real)))
+        gate_gradients(model, padded_examples(model, [(0, 0)], [(0, 0, 0)]))
     except (ConfigError, RuntimeError, NotImplementedError):
         return False
     return True
@@ -151,7 +149,8 @@ def read_batch(checkpoint: Loaded, texts: Sequence[TextTokens], means: Means) ->
         kind: BatchFound(layout=layout_of(texts, kind, model.device, syntax=means.syntax), with_loss=with_loss)
         for kind in kinds
     }
-    ids = pad_ids(model, [text.source.ids for text in texts], [text.read.ids for text in texts], side="right")
+    source, read = [text.source.ids for text in texts], [text.read.ids for text in texts]
+    ids = pad_ids(model, source, read, side="right")
     if model.read_only_reason:  # nothing can be edited, so the weights are recorded first
         names = {kind: [hook_name(kind, i, "weights") for i in range(model.config.num_layers(kind))] for kind in kinds}
         with torch.inference_mode(), tracing(record=[n for some in names.values() for n in some]) as trace:
@@ -162,26 +161,13 @@ def read_batch(checkpoint: Loaded, texts: Sequence[TextTokens], means: Means) ->
         return found
     with tracing(record=(), edits=edits_for(model, found, means)):
         if means.importance:
-            gradients = gate_gradients(model, examples_of(model, ids, [t.written.ids for t in texts]))
-            for kind, values in gradients.items():
+            target = [(*text.read.ids, *text.written.ids[-1:]) for text in texts]
+            for kind, values in gate_gradients(model, padded_examples(model, source, target)).items():
                 found[kind].importance = values
         else:
             with torch.inference_mode():
                 batch_logits(model, ids)
     return found
-
-
-def examples_of(model: Reads, ids: PaddedIds, written: Sequence[Sequence[int]] = ((0, 0),)) -> Examples:
-    """A padded batch with what the loss needs, see `make_examples`."""
-    if isinstance(model, ReadsBatches):
-        return Examples(source=ids.source[:, :0], target=ids.read, real=ids.read_real)
-    if classifies(model):
-        with torch.inference_mode():
-            labels = model(ids.source).argmax(dim=-1)
-        return Examples(source=ids.source, target=labels.clone())
-    begin = [[int(row[0])] for row in ids.read]
-    whole = pad_ids(model, [()] * len(begin), [[*first, *rest] for first, rest in zip(begin, written, strict=True)])
-    return Examples(source=ids.source, target=whole.read)
 
 
 def edits_for(model: Reads, found: Mapping[str, BatchFound], means: Means) -> dict[str, Edit]:
