@@ -27,7 +27,6 @@ __all__ = [
     "questions_for",
     "recognised",
     "require_described",
-    "require_recognised",
 ]
 
 WEIGHTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
@@ -97,16 +96,17 @@ def is_weights(path: Path) -> bool:
     return path.suffix in WEIGHTS and is_kept(path.name) and path.is_file()
 
 
-def recognised(folder: Path) -> Mapping[str, Any] | None:
-    """The values of a `headlight.toml` for the weights of a folder, or None if no layout fits.
+def recognised(folder: Path) -> Mapping[str, Any]:
+    """The values of a `headlight.toml` for the weights of a folder.
 
     Raises:
-        CheckpointError: there is no file of weights, there are several, or it cannot be read.
+        CheckpointError: there is no file of weights, there are several, it cannot be read, or no layout fits. The
+            message says what to do.
     """
     weights = weights_in(folder)
     saved = read_saved_file(weights)
     if (found := recognise(saved)) is None:
-        return None
+        raise CheckpointError(why_no_checkpoint(folder.name, [path.name for path in folder.iterdir()]))
     values = {"weights": weights.name, **found}
     if values.get("task") == "continuation":
         return with_vocabulary(values, folder)
@@ -115,22 +115,11 @@ def recognised(folder: Path) -> Mapping[str, Any] | None:
     return with_vocabularies(values, folder, (rows[0], rows[1]))
 
 
-def require_recognised(folder: Path) -> Mapping[str, Any]:
-    """As `recognised`.
-
-    Raises:
-        CheckpointError: also if no layout fits. The message says what to do.
-    """
-    if (values := recognised(folder)) is None:
-        raise CheckpointError(why_no_checkpoint(folder.name, [path.name for path in folder.iterdir()]))
-    return values
-
-
 def require_described(folder: Path) -> None:
     """Raises CheckpointError if a folder has weights and no description. The message says how to write one."""
     if has_only_weights(folder):
         require_whole_files(folder)
-        require_recognised(folder)
+        recognised(folder)
         raise CheckpointError(
             "{folder} has weights, but no {description}. Headlight knows the names of these weights. Write the file "
             "with `python -m model describe {path}`.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import DESCRIPTION
 from model.checkpoints.description import as_toml, literal, read_draft, unknown_settings, write_values
-from model.checkpoints.recognition import Question, answered, questions_for, require_recognised
+from model.checkpoints.recognition import Question, answered, questions_for, recognised
 from model.config.section import ConfigError
 
 __all__ = ["run_describe"]
@@ -30,7 +30,7 @@ def run_describe(args: argparse.Namespace) -> None:
 def draft_of(folder: Path) -> Mapping[str, Any]:
     """The values of an incomplete description that this command wrote, or of weights without a description."""
     if not (folder / DESCRIPTION).exists():
-        return require_recognised(folder)
+        return recognised(folder)
     values = read_draft(folder)
     edited = (folder / DESCRIPTION).read_text(encoding="utf-8") != as_toml(values)  # its comments would be lost
     if edited or not any(unknown_settings(values)):

@@ -18,7 +18,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
 from model.checkpoints.description import write_values
-from model.checkpoints.recognition import Question, answered, has_only_weights, questions_for, require_recognised
+from model.checkpoints.recognition import Question, answered, has_only_weights, questions_for, recognised
 from model.inference.opening import read_any_config
 from model.safety.folder_files import checkpoint_folder
 from model.safety.sizes import require_memory
@@ -192,7 +192,7 @@ def describe_and_open(folder: Path, open_folder: Callable[[], None]) -> None:
     """
     st.session_state.pop(PENDING, None)
     if has_only_weights(folder):
-        values = require_recognised(folder)
+        values = recognised(folder)
         if questions := questions_for(values, folder):
             st.session_state[PENDING] = Pending(folder=folder, values=values, questions=questions, open=open_folder)
             return

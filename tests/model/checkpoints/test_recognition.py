@@ -38,7 +38,6 @@ def saved(folder: Path, spelling: Spelling, **more: object) -> dict[str, Tensor]
 def describe(folder: Path, answers: Mapping[str, object] = TRUE) -> set[str]:
     """Write `headlight.toml`, and return what had to be asked."""
     values = recognised(folder)
-    assert values is not None
     questions = questions_for(values, folder)
     write_values(folder, answered(values, {question.path: answers[question.path[-1]] for question in questions}))
     return {question.path[-1] for question in questions}
@@ -106,13 +105,11 @@ def test_what_is_not_clear_is_asked_and_never_guessed(tmp_path: Path) -> None:
     (folder / "words.src.txt").unlink()
     (folder / "words.tgt.txt").rename(folder / "three.txt")
     values = recognised(folder)
-    assert values is not None
     asked = {question.name: question.choices for question in questions_for(values, folder)}
     assert set(asked) == {"model.num_heads"}, "the sizes tell which vocabulary is which"
     assert asked["model.num_heads"] == (1, 2, 4, 8, 16, 32)
     (folder / "two.txt").write_text("\n".join(SOURCE).replace("<pad>", "PADDING"))  # both have 12 tokens
     values = recognised(folder)
-    assert values is not None
     assert {question.name for question in questions_for(values, folder)} == {"model.num_heads", "source_vocabulary"}
     write_values(folder, values)
     with pytest.raises(CheckpointError, match=r"does not say source_vocabulary, model\.num_heads yet"):
@@ -125,7 +122,8 @@ def test_the_embeddings_of_any_torch_model_are_found_only_if_their_sides_are_cle
     assert describe(tmp_path / "mine", TRUE | {"positional": "sinusoidal"}) == {*TRUE, "positional"}
     assert open_checkpoint(tmp_path / "mine").name == "mine"
     saved(tmp_path / "unclear", replace(spelling, ends=("words", "more_words", "to_words")))
-    assert recognised(tmp_path / "unclear") is None
+    with pytest.raises(CheckpointError, match="no file that describes them"):
+        recognised(tmp_path / "unclear")
 
 
 def test_weights_of_another_model_get_a_remedy(tmp_path: Path) -> None:
@@ -186,7 +184,6 @@ def test_the_first_token_of_a_source_is_asked_from_its_vocabulary_and_may_be_non
     (folder / "words.src.txt").write_text("\n".join(SOURCE).replace("<s>", "<go>"))
     (folder / "words.tgt.txt").write_text("\n".join([*TARGET[:-1], "<only-target>"]))
     values = recognised(folder)
-    assert values is not None
     question = next(one for one in questions_for(values, folder) if one.name == "specials.source.bos")
     assert "of the source" in question.text
     assert question.choices == ("<unk>", "<pad>", "<go>", "</s>", "none")
@@ -228,7 +225,6 @@ def test_two_possible_tables_of_positions_are_asked_for_and_never_denied(tmp_pat
     spelling = replace(SPELLINGS["PyTorch tutorial"], ends=("words", "target.words", "to_words"), tables=("", ""))
     torch.save(saved(folder, spelling) | {"where": torch.rand(50, 32), "kinds": torch.rand(2, 32)}, folder / "model.pt")
     values = recognised(folder)
-    assert values is not None
     assert "no table" not in next(one.text for one in questions_for(values, folder) if one.path[-1] == "positional")
     describe(folder, TRUE | {"positional": "learned"})
     with pytest.raises(CheckpointError, match=r"Name the table in \[positions\]"):

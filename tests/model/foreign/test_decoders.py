@@ -15,7 +15,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError
 from model.checkpoints.description import write_values
-from model.checkpoints.recognition import answered, questions_for, require_recognised
+from model.checkpoints.recognition import answered, questions_for, recognised
 from model.config.section import ConfigError
 from model.foreign.stacks import agrees, comparisons
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
@@ -44,7 +44,7 @@ def saved(folder: Path, made: Tutorial, **tensors: Tensor) -> Path:
 
 def described(folder: Path) -> Path:
     """Write the `headlight.toml`, and answer the question for the number of heads."""
-    values = require_recognised(folder)
+    values = recognised(folder)
     asked = {question.path: HEADS for question in questions_for(values, folder)}
     write_values(folder, answered(values, asked))
     return folder
@@ -60,7 +60,7 @@ def logits_of(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
 def test_a_tutorials_decoder_is_recognised_and_computes_what_its_code_computes(name: str, tmp_path: Path) -> None:
     made = tutorial(name)
     folder = saved(tmp_path / "own", made)
-    asked = [question.name for question in questions_for(require_recognised(folder), folder)]
+    asked = [question.name for question in questions_for(recognised(folder), folder)]
     assert asked == ([] if made.heads else ["model.num_heads"]) or name == "a lecture on GPT"
     checkpoint = open_translator(described(folder))
     config = read_any_config(folder)
@@ -232,19 +232,19 @@ def test_what_stands_beside_the_weights_is_found_or_asked_for(tmp_path: Path) ->
     (folder / "model.bin").write_bytes(b"\x18\0\0\0 weights of a program in C")
     logged = {"system": {}, "model": {"model_type": "gpt-micro", "n_head": None}, "trainer": {}}
     (folder / "config.json").write_text(json.dumps(logged))
-    assert require_recognised(folder)["model"]["num_heads"] == 4  # of gpt-micro
+    assert recognised(folder)["model"]["num_heads"] == 4  # of gpt-micro
     with pytest.raises(CheckpointError, match="model describe"):  # that config.json is no description
         open_checkpoint(folder)
     (folder / "vocab.txt").unlink()
     with pytest.raises(CheckpointError, match=r"meta\.pkl.*vocab\.txt"):
-        require_recognised(folder)
+        recognised(folder)
     wide = {"transformer.wte.weight": torch.zeros(50304, WIDTH), "lm_head.weight": torch.zeros(50304, WIDTH)}
     folder = saved(tmp_path / "wide", tutorial("nanoGPT"), **wide)
     (folder / "vocab.txt").unlink()
     with pytest.raises(CheckpointError, match=r"50,304 tokens.*vocab\.json and merges\.txt"):
-        require_recognised(folder)
+        recognised(folder)
     folder = saved(tmp_path / "llama", replace(tutorial("llama2.c"), settings={}))
-    values = require_recognised(folder)
+    values = recognised(folder)
     asked = {question.path[-1] for question in questions_for(values, folder)}
     assert asked == {"num_heads", "num_kv_heads", "max_length", "rotary_base", "epsilon"}
 
