@@ -94,7 +94,7 @@ def compare(task: TranslationTask, steps: int) -> None:
     sources = {"mapped files": mapped, "memory": task.batches(kept, TranslationBatch.of)}
     torch.manual_seed(0)
     model = task.new_model().train()
-    loss, optimizer = task.loss_of(model, 0.1), torch.optim.Adam(model.parameters(), fused=True)
+    loss, optimizer = task.loss(model, 0.1), torch.optim.Adam(model.parameters(), fused=True)
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
     for step, rows in enumerate(islice(mapped.epoch(seed=1, number=1), steps)):
         for name in sorted(sources, reverse=bool(step % 2)):

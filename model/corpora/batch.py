@@ -11,7 +11,7 @@ pool consists of blocks of neighbours: a corpus larger than the memory is read i
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -41,27 +41,13 @@ def pad(sequences: Sequence[Sequence[int]], *, pad_id: int = PAD_ID, device: Dev
     return torch.from_numpy(ids).to(device)
 
 
-class Batch(Protocol):
-    """What the batches of all tasks have."""
-
-    @property
-    def source(self) -> Tensor:
-        """Token ids (B, S), with `</s>` at the end."""
-        ...
-
-    @property
-    def items(self) -> int:
-        """The number of items over which the loss of the batch is summed."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class TranslationBatch:
     """Sentences and their translations."""
 
     source: Tensor  # token ids (B, S), with `</s>` at the end
     target: Tensor  # token ids (B, T), from `<s>` to `</s>`
-    items: int  # tokens to predict: all of the target except `<s>` and padding
+    items: int  # over which the loss is summed: tokens of the target except `<s>` and padding
 
     @classmethod
     def of(cls, examples: Sequence[Example], *, device: Device = "cpu") -> Self:
@@ -106,6 +92,7 @@ class MaskedBatch:
         return cls(source=pad(read, device=device), hidden=pad(hidden, device=device), items=max(1, words))
 
 
+Batch = TranslationBatch | ClassificationBatch | MaskedBatch
 AnyBatch = TypeVar("AnyBatch", covariant=True, bound=Batch)
 
 

@@ -95,7 +95,7 @@ class OptimizerStep:
             eps=1e-9,
             fused=accelerator.device.type in ("cpu", "cuda"),
         )
-        self.loss, self.optimizer = accelerator.prepare(task.loss_of(model, config.label_smoothing), optimizer)
+        self.loss, self.optimizer = accelerator.prepare(task.loss(model, config.label_smoothing), optimizer)
 
     def compute_gradients(self, step: Sequence[Rows], *, epoch: int, rate: float) -> StepLoss:
         """Compute and clip the gradients.

@@ -42,7 +42,7 @@ class Task:
 
     unit: str  # name of the items over which the loss is averaged
     quality: str  # name of the result of `measure` that decides; higher is better
-    loss: type["TaskLoss"]
+    loss: type["TaskLoss"]  # the module that is trained: from a batch to the loss, summed over its items
     tokenizers: LearnedPair
     model_config: AnyModelConfig
     left_out = 0  # number of training examples that were too long
@@ -76,14 +76,10 @@ class Task:
     def new_model(self) -> Any:
         raise NotImplementedError
 
-    def loss_of(self, model: Any, smoothing: float) -> "TaskLoss":
-        """The module that is trained: from a batch to the loss, summed over its items."""
-        return self.loss(model, smoothing)
-
     @torch.inference_mode()
     def valid_loss(self, model: Any, team: Team = ALONE) -> float:
         """The loss on the validation split, per item. The processes divide the batches, and all get the result."""
-        loss = self.loss_of(model, 0.0)
+        loss = self.loss(model, 0.0)
 
         def loss_and_items(rows: Rows) -> tuple[float, int]:
             batch = self.valid_batches.load(rows)

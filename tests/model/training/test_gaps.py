@@ -68,7 +68,7 @@ def test_only_hidden_words_count_in_the_loss(data: Path) -> None:
     torch.manual_seed(1)
     model = task.new_model().eval()
     batch = next(iter(map(task.valid_batches.load, task.valid_batches.sorted())))
-    found = task.loss_of(model, 0.0)(batch)
+    found = task.loss(model, 0.0)(batch)
     states = model.encoder(batch.source, mask=padding_mask(batch.source, PAD_ID))
     logits = states @ model.encoder.embedding.tokens.weight.T
     expected = F.cross_entropy(logits.flatten(0, 1), batch.hidden.flatten(), ignore_index=PAD_ID, reduction="sum")
