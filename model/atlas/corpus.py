@@ -42,11 +42,6 @@ class Corpus:
     def blocks(self) -> int:
         return len(self.starts)
 
-    @property
-    def empty(self) -> int:
-        """Lines that are left out."""
-        return self.lines - self.texts
-
     def block(self, index: int) -> tuple[Line, ...]:
         """The texts of `BLOCK` lines; may be none.
 

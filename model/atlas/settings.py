@@ -20,9 +20,9 @@ __all__ = ["FORMAT", "Settings", "settings_of", "weights_sha256"]
 FORMAT = 1
 REPLICATES = 500
 CHUNK = 1 << 22  # bytes
-DIFFERENT = {
+DIFFERENT = {  # the fields that are compared first
     "weights": N_("its weights have changed, or they are those of another checkpoint"),
-    "corpus": N_("its corpus is another one, or it has changed"),
+    "corpus_sha256": N_("its corpus is another one, or it has changed"),
     "seed": N_("its seed is another one"),
     "replicates": N_("its number of bootstrap samples is another one"),
     "syntax": N_("its pipelines of spaCy are others"),
@@ -66,14 +66,8 @@ class Settings:
         """Raises ConfigError if another part of an atlas does not fit; `name` is that of the other part's folder."""
         if self == other:
             return
-        pairs = (
-            ("weights", self.weights == other.weights),
-            ("corpus", self.corpus_sha256 == other.corpus_sha256),
-            ("seed", self.seed == other.seed),
-            ("replicates", self.replicates == other.replicates),
-            ("syntax", self.syntax == other.syntax),
-        )
-        reason = next((DIFFERENT[what] for what, same in pairs if not same), N_("another version of Headlight made it"))
+        reasons = (reason for what, reason in DIFFERENT.items() if getattr(self, what) != getattr(other, what))
+        reason = next(reasons, N_("another version of Headlight made it"))
         raise ConfigError(
             "{name} does not fit: {reason}. Choose another folder, or delete this one.",
             name=name,

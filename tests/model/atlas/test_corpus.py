@@ -10,7 +10,7 @@ def test_lines_are_numbered_as_in_the_file_and_empty_ones_are_counted(tmp_path: 
     path = tmp_path / "texts.txt"
     path.write_bytes("\ufeffOne.\r\n\n  \nTwo.\tZwei.\t#12 (CC BY)\n\tonly a second\nThree.".encode())
     corpus = open_corpus(path)
-    assert (corpus.lines, corpus.texts, corpus.empty, corpus.with_second) == (6, 4, 2, 1)
+    assert (corpus.lines, corpus.texts, corpus.with_second) == (6, 4, 1)
     assert corpus.block(0) == (
         Line(number=1, text="One."),
         Line(number=4, text="Two.", second="Zwei."),
