@@ -116,7 +116,7 @@ def test_single_words_change_the_class_of_the_first_review() -> None:
     classifier = load_classifier(BUNDLED / "imdb-sentiment")
     whole = classify(classifier, REVIEWS[0])
     assert whole.probabilities[whole.label] > 0.5 + MARGIN
-    found = delete_each_word(classifier, REVIEWS[0], max_words=100)
+    found = delete_each_word(classifier, REVIEWS[0])
     for one, (start, end) in zip(found, word_spans(REVIEWS[0]), strict=True):
         without = classify(classifier, REVIEWS[0][:start] + REVIEWS[0][end:].lstrip())
         assert one.label == without.label

@@ -62,27 +62,23 @@ def shortened_texts(text: str) -> Iterator[tuple[str, str]]:
 
 
 @torch.inference_mode()
-def delete_each_word(
-    checkpoint: ClassifierCheckpoint, text: Text, *, max_words: int | None = None
-) -> tuple[Deletion, ...]:
-    """Classify a text without its first word, without its second word and so on.
+def delete_each_word(checkpoint: ClassifierCheckpoint, text: Text) -> tuple[Deletion, ...]:
+    """Classify a text without its first word, without its second word and so on, for about two seconds.
 
     Args:
         checkpoint: A classifier; never changed.
         text: Any text, or a pair of texts.
-        max_words: How many words are deleted at most, from the start of the text; by default as many as take about two
-            seconds.
 
     Returns:
-        One deletion per word; none where the text has a single word.
+        One deletion per word, from the start of the text; none where the text has a single word.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)
     if count_words(text) < 2:  # nothing would be left
         return ()
-    most, limit = words_in_time(checkpoint, text) if max_words is None else max_words, model.config.max_length
-    deletions = list(islice(without_each_word(text), most))
+    limit = model.config.max_length
+    deletions = list(islice(without_each_word(text), words_in_time(checkpoint, text)))
     ids = [shortened(tokenizers.encode(rest, limit).ids, limit, tokenizers.specials) for *_, rest in deletions]
     size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []

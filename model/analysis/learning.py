@@ -183,12 +183,8 @@ def greedy_by_guessing(
 
 def trained_result(trained: Result) -> SnapshotResult:
     """The result of the trained model itself. It may be a mean of several epochs, so it is not a snapshot."""
-    return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
-
-
-def loss_of(translation: Result) -> float:
-    """The negative log-probability, in nats per token."""
-    return -translation.log_prob / tokens_of_model(translation)
+    loss = -trained.log_prob / tokens_of_model(trained)
+    return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss)
 
 
 def tokens_of_model(translation: Result) -> int:

@@ -1,7 +1,7 @@
 """How much of a task circuits of several sizes do (Mueller et al. 2025, "MIB")."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,6 @@ class Faithfulness:
     without: tuple[float, ...]  # of all edges but those of the circuit: low where the circuit is necessary
     cpr: float  # the area under `circuit`, over the share of edges
     cmd: float  # the area between `circuit` and 1
-
-    def to_dict(self) -> dict[str, object]:
-        """Its JSON form."""
-        return asdict(self)
 
 
 def evaluate(

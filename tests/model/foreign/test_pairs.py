@@ -162,7 +162,7 @@ def test_analyses_read_both_texts_with_their_segments(opened: Mapping[str, Both]
     assert batch.target[0] == both.answer(FIRST, SECOND).logits.argmax()
 
     # The words of both texts are deleted, each from its own text.
-    deletions = delete_each_word(checkpoint, pair, max_words=40)
+    deletions = delete_each_word(checkpoint, pair)
     assert [one.name for one in deletions[:2]] == ["A: The", "A: cat"]
     assert deletions[-1].name == "B: snow."
     expected = both.answer(FIRST, SECOND.removesuffix("snow.")).logits[0].softmax(dim=-1)[label]
@@ -190,15 +190,18 @@ def test_words_are_deleted_and_characters_where_no_spaces_separate_words(
 ) -> None:
     checkpoint = opened["classifier"].checkpoint
     assert isinstance(checkpoint, ClassifierCheckpoint)
-    assert [one.name for one in delete_each_word(checkpoint, paired(*pair), max_words=9)] == words
+    assert [one.name for one in delete_each_word(checkpoint, paired(*pair))] == words
 
 
-def test_a_long_text_is_copied_only_for_the_words_that_are_deleted(opened: Mapping[str, Both]) -> None:
+def test_a_long_text_is_copied_only_for_the_words_that_are_deleted(
+    opened: Mapping[str, Both], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.analysis.deletion.MAX_DELETED", 3)
     checkpoint = opened["classifier"].checkpoint
     assert isinstance(checkpoint, ClassifierCheckpoint)
     text = f"{'x' * 100_000} {'dog ' * 500}"  # 500 copies are 50 MB
     tracemalloc.start()
-    assert len(delete_each_word(checkpoint, text, max_words=3)) == 3
+    assert len(delete_each_word(checkpoint, text)) == 3
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6
