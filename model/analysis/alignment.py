@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.analysis.availability import require_cross_attention
 from model.analysis.followed import Followed, run_names
@@ -20,13 +19,12 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.run import Result, Run
+from model.inference.run import FloatArray, Result, Run
 from model.inference.translate import forced_ids, record_translation
 from model.text.encoding import Encoding
 
 __all__ = ["WHEN", "Pointer", "aligned_pairs", "link_all_pairs", "link_words"]
 
-FloatArray = NDArray[np.float32]
 WHEN = ("written", "read")
 
 

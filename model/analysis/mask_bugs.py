@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_masks
-from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
+from model.analysis.padded_batch import PaddedBatch, ids_of, layer_stages, padded_batch
 from model.analysis.silencing import rules_for
 from model.checkpoints.checkpoint import Loaded
 from model.decoding.search import SearchInput, finish, greedy, without_padding
@@ -241,7 +241,6 @@ def effect_of_future(
     return np.array([float(one.max()) if len(one) else 0.0 for one in earlier], dtype=np.float32)
 
 
-@torch.inference_mode()
 def bug_weights(
     checkpoint: Loaded, batch: PaddedBatch, name: str, kind: str, layer: int, row: int | None = None
 ) -> FloatArray:
@@ -255,12 +254,7 @@ def bug_weights(
         layer: Counted from 0.
         row: Of one text; all by default.
     """
-    model = require_masks(checkpoint)
-    point = hook_name(kind, layer, "weights")
-    with tracing(record=(point,), edits=BUGS[name]() if name else None) as trace:
-        batch_logits(model, ids_of(model, batch), first=-1)
-    weights = np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
-    return weights if row is None else weights[row]
+    return layer_stages(checkpoint, batch, kind, layer, row, edits=BUGS[name]() if name else None)["weights"]
 
 
 def with_other_ends(read: Tensor, real: Tensor, specials: Specials) -> Tensor:

@@ -16,7 +16,7 @@ from model.inference.run import BoolArray, FloatArray, labelled, parts_of
 from model.network.protocols import Reads, ReadsBatches
 from model.text.encoding import Tokenizer
 from model.text.pair import Text
-from model.trace import hook_name, tracing
+from model.trace import Edit, hook_name, tracing
 
 __all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch", "usual_side"]
 
@@ -122,7 +122,13 @@ def ids_of(model: Reads, batch: PaddedBatch) -> PaddedIds:
 
 @torch.inference_mode()
 def layer_stages(
-    checkpoint: Loaded, batch: PaddedBatch, kind: str, layer: int, row: int | None = None
+    checkpoint: Loaded,
+    batch: PaddedBatch,
+    kind: str,
+    layer: int,
+    row: int | None = None,
+    *,
+    edits: Mapping[str, Edit] | None = None,
 ) -> dict[str, FloatArray]:
     """Run the batch, and keep the scores of one attention layer before the mask, after it and after the softmax.
 
@@ -132,13 +138,14 @@ def layer_stages(
         kind: One of the model's kinds.
         layer: Counted from 0.
         row: Of one text; all by default.
+        edits: See `tracing`.
 
     Returns:
         Stage → (B, H, T, S), or (H, T, S) of one text, for each of the `STAGES`.
     """
     model = require_masks(checkpoint)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    with tracing(record=tuple(names.values())) as trace:
+    with tracing(record=tuple(names.values()), edits=edits) as trace:
         batch_logits(model, ids_of(model, batch), first=-1)
     scores = {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}
     return scores if row is None else {stage: found[row] for stage, found in scores.items()}
