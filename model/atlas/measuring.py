@@ -1,8 +1,7 @@
 """Measure the blocks of a corpus: each is a `Tally` that follows from the model, the lines and the seed alone."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -140,7 +139,8 @@ def measured_blocks(
     """
     waiting = iter(indices)
     measure = partial(tally_of, checkpoint, corpus, settings=settings, syntax=syntax)
-    with one_core_each() as cores, ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    cores = torch.get_num_threads()
+    with ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def start(count: int) -> list[Future[Tally]]:
             return [pool.submit(measure, i) for i in islice(waiting, count)]
@@ -152,16 +152,7 @@ def measured_blocks(
                 running += start(1)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def one_core_each() -> Iterator[int]:
-    """The number of cores, which threads inside the block use one each."""
-    cores = torch.get_num_threads()
-    try:
-        yield cores
-    finally:
-        torch.set_num_threads(cores)
+            torch.set_num_threads(cores)
 
 
 MOST = 20  # no weight is above; P(more) = 2 · 10⁻²⁰

@@ -4,8 +4,7 @@ Differences of logits are divided by the whole difference between the donor's ru
 the model does for the task, and 0 is nothing. For several pairs, means of differences are divided by the mean.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
@@ -125,8 +124,12 @@ def find_circuit(
     wired, each = [], []
     for number, (text, donor) in enumerate(pairs, start=1):
         step()
-        with naming_the_pair(number if len(pairs) > 1 else 0):
+        try:
             wired.append(wire(checkpoint, graph, text, donor))
+        except ConfigError as error:
+            if len(pairs) == 1:
+                raise
+            raise ConfigError("Pair {number}: {problem}", number=number, problem=error) from error
         each.append(attribute(wired[-1]))
     whole = np.mean([pair.donor_difference - pair.own_difference for pair in wired])
     scores = np.mean(each, axis=0)
@@ -194,17 +197,6 @@ def effects_by_position(checkpoint: Loaded, text: Text, donor: Text, code: str) 
     moves = pair.differences(pair.own, kept=kept, others=others) - pair.own_difference
     effects: FloatArray = (moves / (pair.donor_difference - pair.own_difference)).cpu().numpy()
     return effects
-
-
-@contextmanager
-def naming_the_pair(number: int) -> Iterator[None]:
-    """Put the number of a pair before the message of an error; 0 for a pair without one."""
-    try:
-        yield
-    except ConfigError as error:
-        if not number:
-            raise
-        raise ConfigError("Pair {number}: {problem}", number=number, problem=error) from error
 
 
 def wire(checkpoint: Loaded, graph: Graph, text: Text, donor: Text) -> Wired:

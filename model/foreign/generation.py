@@ -4,8 +4,7 @@ The rules are the library's own logits processors, in the order of its `generate
 """
 
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,27 +140,20 @@ def rules_of(generation: GenerationConfig | None, ends: Sequence[int], max_lengt
     chosen = chosen_settings(generation)
     values: dict[str, Any] = {}
     for name in (name for name in FOLLOWED if name in chosen):
-        with named(name, chosen[name]):
+        try:
             values |= usable(name, chosen[name], ends, max_length)
+        except ConfigError:
+            raise
+        except Exception as error:  # the file may contain anything
+            raise ConfigError(
+                "{name} in its generation settings is {value}, which cannot be used: {problem}. Correct it in "
+                "generation_config.json.",
+                name=name,
+                value=reprlib.repr(chosen[name]),
+                problem=first_line(error),
+            ) from error
     begins_with = generation.forced_bos_token_id if generation else None
     return GenerationRules(values=values, ends=ends, begins_with=begins_with) if values else None
-
-
-@contextmanager
-def named(name: str, value: object) -> Iterator[None]:
-    """Name the setting in the error that its value raises inside the block."""
-    try:
-        yield
-    except ConfigError:
-        raise
-    except Exception as error:  # the file may contain anything
-        raise ConfigError(
-            "{name} in its generation settings is {value}, which cannot be used: {problem}. Correct it in "
-            "generation_config.json.",
-            name=name,
-            value=reprlib.repr(value),
-            problem=first_line(error),
-        ) from error
 
 
 def usable(name: str, value: Any, ends: Sequence[int], max_length: int) -> Mapping[str, Any]:
