@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.circuits.attribution import FloatArray, attribute, patched_differences
-from model.circuits.graph import Edge, Graph
+from model.circuits.graph import Edge, Graph, without_each
 from model.circuits.wired import Wired
 from model.interventions import Head
 
@@ -60,8 +60,7 @@ def backups_of(pairs: Sequence[Wired], head: Head, scores: FloatArray) -> Iterat
     numbers = [number for number in np.argsort(-grows)[:MOST].tolist() if grows[number] >= LEAST]
     if not numbers:
         return
-    kept = np.ones((len(numbers), len(scores)), bool)
-    kept[np.arange(len(numbers)), numbers] = False
+    kept = without_each(numbers, len(scores))
     after, before = (
         np.mean([patched_differences(pair, kept) - pair.own_difference for pair in group], axis=0) / whole
         for group in (silent, pairs)

@@ -19,7 +19,7 @@ from model.checkpoints.checkpoint import Loaded
 from model.circuits.attribution import FloatArray, attribute, patched_differences
 from model.circuits.backup import Backup, backups_of, strongest_heads
 from model.circuits.evaluation import Faithfulness, evaluate
-from model.circuits.graph import Edge, Graph, graph_of, grown
+from model.circuits.graph import Edge, Graph, graph_of, grown, without_each
 from model.circuits.wired import Wired
 from model.config.section import ConfigError
 from model.inference.run import Run
@@ -224,13 +224,6 @@ def task_of(pair: tuple[Text, Text], wired: Wired) -> Task:
         outcome=outcome,
         donor_outcome=donor_outcome,
     )
-
-
-def without_each(removed: NDArray[np.int64], edges: int) -> NDArray[np.bool_]:
-    """For each of N edges, all edges but this one, (N, E)."""
-    kept = np.ones((len(removed), edges), bool)
-    kept[np.arange(len(removed)), removed] = False
-    return kept
 
 
 def smaller(circuit: NDArray[np.int64], edges: int) -> NDArray[np.bool_]:

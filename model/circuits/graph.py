@@ -7,7 +7,7 @@ values. The keys and values of cross-attention read the stream of the encoder.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from model.interventions import Head
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack
 
-__all__ = ["SIDES", "Edge", "Graph", "Node", "Site", "graph_of", "grown", "stacks_in_order"]
+__all__ = ["SIDES", "Edge", "Graph", "Node", "Site", "graph_of", "grown", "stacks_in_order", "without_each"]
 
 SIDES = ("query", "key", "value")
 
@@ -173,3 +173,10 @@ def grown(graph: Graph, scores: NDArray[np.float32]) -> NDArray[np.int64]:
         for reached in reach(graph.edges[number].sender):
             heapq.heappush(open_edges, reached)
     return np.array(order)
+
+
+def without_each(removed: Sequence[int] | NDArray[np.int64], edges: int) -> NDArray[np.bool_]:
+    """For each of N edges, all edges but this one, (N, E)."""
+    kept = np.ones((len(removed), edges), bool)
+    kept[np.arange(len(removed)), removed] = False
+    return kept
