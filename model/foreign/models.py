@@ -92,8 +92,7 @@ class ForeignModel(nn.Module):
             hooks = place_hooks(self.model, run, needed)
         except OwnAttentionError as error:
             self.read_only_reason = Message(READ_ONLY, error=error)
-            returned = place_returned_weights(self.model, needed, self.read_only_reason)
-            return sizes_of(self.model, returned.layers, heads=returned.heads)
+            return place_returned_weights(self.model, needed, self.read_only_reason)
         find_direct(hooks, run)
         self.hooks = {(one.kind, one.layer): one for one in hooks}
         return sizes_of(self.model, Counter(one.kind for one in hooks))

@@ -6,16 +6,16 @@ can be changed: an edit of an attention module raises an error.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from model.config.foreign import ForeignSizes
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks, only_earlier_tokens
-from model.foreign.sizes import few_texts, run_on
+from model.foreign.sizes import few_texts, run_on, sizes_of
 from model.foreign.stream_hooks import when_traced
 from model.messages import N_, Message, first_line
 from model.network.scores import Scoring
@@ -34,21 +34,16 @@ TOLERANCE = 1e-2  # of the sum of a row; half precision has three digits
 TARGET_TOKENS = 3  # of the texts on which the shapes are checked
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReturnedSizes:
-    """What the library returns."""
-
-    layers: Mapping[str, int]  # kind → how many layers return weights
-    heads: int  # of a layer that attend; other heads of a family may convolve (ConvBERT)
-
-
-def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason: str) -> ReturnedSizes:
+def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason: str) -> ForeignSizes:
     """Let the library compute the attention of a model, and pass the weights that it returns through hook points.
 
     Args:
         model: A model of the library, loaded with `attn_implementation="eager"`: some choose their modules then.
         needed: The kinds of attention of the model.
         reason: Why nothing can be changed; the message of the error after an edit.
+
+    Returns:
+        The sizes of the model.
 
     Raises:
         ConfigError: the library does not return the weights of all tokens in all layers.
@@ -59,12 +54,10 @@ def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason
     for owner, places in owners_of(model, needed):
         owner.register_forward_pre_hook(when_traced(ask_for_weights, reason, fixed), with_kwargs=True)
         owner.register_forward_hook(when_traced(show_weights, str(model.config.model_type), places))
-    sizes = check(model, needed)
+    layers, heads = check(model, needed)
     stages = [name for name, _ in AttentionHooks("encoder", 0, Scoring(scaling=1.0)).named_children()]
-    fixed += [
-        hook_name(kind, layer, stage) for kind, n in sizes.layers.items() for layer in range(n) for stage in stages
-    ]
-    return sizes
+    fixed += [hook_name(kind, layer, stage) for kind, n in layers.items() for layer in range(n) for stage in stages]
+    return sizes_of(model, layers, heads=heads)
 
 
 def require_full_attention(model: PreTrainedModel) -> None:
@@ -126,8 +119,11 @@ def weights_returned_by(family: str, kind: str, place: str, output: Any) -> list
     return [layer[:, :, :queries].softmax(dim=-1) for layer in returned]
 
 
-def check(model: PreTrainedModel, needed: Sequence[str]) -> ReturnedSizes:
+def check(model: PreTrainedModel, needed: Sequence[str]) -> tuple[Mapping[str, int], int]:
     """Run a model on two short texts and check what it returns.
+
+    Returns:
+        Kind → how many layers return weights; and the heads of a layer that attend. Others may convolve (ConvBERT).
 
     Raises:
         ConfigError: these are not the weights of all tokens.
@@ -161,7 +157,7 @@ def check(model: PreTrainedModel, needed: Sequence[str]) -> ReturnedSizes:
         )
     if "encoder" in needed and is_causal(trace):
         raise only_earlier_tokens(model.config.model_type)
-    return ReturnedSizes(layers=layers, heads=heads.pop())
+    return layers, heads.pop()
 
 
 def is_causal(trace: Trace) -> bool:
