@@ -7,11 +7,12 @@ The app keeps results and recordings, and asks with `analysis_of(influence, key,
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.streams import FloatArray, stacks_of, stream_names
+from model.analysis.streams import FloatArray, stacks_of
 from model.checkpoints.checkpoint import Loaded
 from model.inference.passes import record_again
 from model.inference.run import AttentionMaps, RecordedArrays, Result, Run
@@ -102,7 +103,14 @@ def run_names(model: Reads) -> tuple[str, ...]:
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    return tuple(dict.fromkeys(name for stack in stacks_of(model) for name in stream_names(stack)))
+    names: list[str] = []
+    for stack in stacks_of(model):
+        names += [stack.token_vectors, stack.embedding, *stack.streams, *(block.added for block in stack.blocks)]
+        names += [] if stack.attention_pooling is None else [stack.attention_pooling.weights]
+        layers = [(block.kind, block.layer) for block in stack.blocks if block.kind is not None]
+        stages = product(layers, ("values", "head_outputs"))
+        names += [IfPresent(hook_name(*layer, stage)) for layer, stage in stages]
+    return tuple(dict.fromkeys(names))
 
 
 def layer_names(stack: Stack, layer: int) -> tuple[str, ...]:

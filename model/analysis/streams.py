@@ -16,7 +16,6 @@ from model.config.kinds import KINDS
 from model.inference.run import RecordedArrays
 from model.network.protocols import Reads
 from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
-from model.trace import IfPresent, hook_name
 
 __all__ = [
     "FloatArray",
@@ -29,7 +28,6 @@ __all__ = [
     "pooling_map",
     "recorded",
     "stacks_of",
-    "stream_names",
     "to_double",
     "walk",
 ]
@@ -193,19 +191,6 @@ def stacks_of(model: Reads) -> tuple[Stack, ...]:
     """
     names = dict.fromkeys(KINDS[kind].stack for kind in model.config.kinds)
     return tuple(model.stack(name) for name in names or ("decoder",))
-
-
-def stream_names(stack: Stack) -> tuple[str, ...]:
-    """The hook points of the embedding, of the stream, of what each block adds, and of the heads."""
-    pooling = () if stack.attention_pooling is None else (stack.attention_pooling.weights,)
-    added = (block.added for block in stack.blocks)
-    heads = (
-        IfPresent(hook_name(block.kind, block.layer, stage))
-        for block in stack.blocks
-        if block.kind is not None
-        for stage in ("values", "head_outputs")
-    )
-    return tuple(dict.fromkeys((stack.token_vectors, stack.embedding, *stack.streams, *added, *pooling, *heads)))
 
 
 def recorded(recording: RecordedArrays, name: str) -> Tensor:
