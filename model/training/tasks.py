@@ -148,11 +148,10 @@ class TranslationTask(Task):
             if not folder.exists():
                 ids = id_type(max(self.tokenizers.source.size, self.tokenizers.target.size))
                 write_tokenized(folder, self._encoded(pairs), (ids, ids), files=files)
-        tokenized = open_tokenized(folder)
+        examples, read = open_tokenized(folder)
         if first:
-            require_same_files(tokenized.files, files, folder=folder.parents[1])
-        self.files = {**self.files, **tokenized.files}
-        examples = tokenized.examples
+            require_same_files(read, files, folder=folder.parents[1])
+        self.files = {**self.files, **read}
         if not len(examples):
             raise ConfigError(f"max_length is {self.model_config.max_length}. All training pairs are longer. Raise it.")
         self.left_out += examples.left_out

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,10 @@ from model.corpora.examples import INDEX, Example, Examples, write_examples
 from model.files import whole_folder
 from model.safety.json_files import read_json
 
-__all__ = ["Tokenized", "hashes", "open_tokenized", "require_same_files", "write_tokenized"]
+__all__ = ["hashes", "open_tokenized", "require_same_files", "write_tokenized"]
 
 FORMAT = 1
 FACTS, TABLE, VALUES = "ids.json", "index.bin", "values.bin"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tokenized:
-    """A corpus in a folder."""
-
-    examples: Examples
-    files: Mapping[str, str]  # each file of the corpus and its SHA-256
 
 
 def hashes(root: Path, files: Iterable[Path]) -> dict[str, str]:
@@ -84,8 +75,8 @@ def write_tokenized(
         (beside / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def open_tokenized(folder: Path) -> Tokenized:
-    """Map the files of `write_tokenized` into memory.
+def open_tokenized(folder: Path) -> tuple[Examples, dict[str, str]]:
+    """Map the files of `write_tokenized` into memory: the examples, and each file of the corpus with its SHA-256.
 
     Raises:
         CorpusError: the folder has another version, or a part of it is missing or damaged.
@@ -107,7 +98,7 @@ def open_tokenized(folder: Path) -> Tokenized:
             types=(np.dtype(first).str, np.dtype(second).str),
             left_out=int(facts["left_out"]),
         )
-        return Tokenized(examples=examples, files=dict(facts["files"]))
+        return examples, dict(facts["files"])
     except CorpusError:
         raise
     except FileNotFoundError as error:

@@ -41,10 +41,10 @@ def begun(few_pairs: Path, tmp_path: Path) -> Callable[[], None]:
 
 def test_examples_come_back_from_the_files_as_they_were(tmp_path: Path) -> None:
     write_tokenized(tmp_path / "ids", EXAMPLES, ("<u2", "<u2"), files={"a": "0"})
-    found = open_tokenized(tmp_path / "ids")
-    assert [found.examples[i] for i in range(len(found.examples))] == [one for one in EXAMPLES if one]
-    assert (found.examples.left_out, found.files) == (1, {"a": "0"})
-    assert [side.tolist() for side in found.examples.lengths(np.array([1, 0]))] == [[3, 2], [2, 4]]
+    found, files = open_tokenized(tmp_path / "ids")
+    assert [found[i] for i in range(len(found))] == [one for one in EXAMPLES if one]
+    assert (found.left_out, files) == (1, {"a": "0"})
+    assert [side.tolist() for side in found.lengths(np.array([1, 0]))] == [[3, 2], [2, 4]]
     assert Examples.of([([5, 3], (0.25, 0.75))], ("<u2", SHARE))[0] == ([5, 3], [0.25, 0.75])
 
 
