@@ -145,11 +145,11 @@ def run_export(args: argparse.Namespace) -> None:
 def run_fetch(args: argparse.Namespace) -> None:
     from model.foreign.fetch import fetch
 
-    fetched = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
-    if fetched.left_out:
-        print(f"Left out: {few(fetched.left_out, MOST_NAMES)}", file=sys.stderr)
-    config = read_any_config(fetched.folder)
-    print(f"{args.repository} is in {fetched.folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
+    folder, left_out = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
+    if left_out:
+        print(f"Left out: {few(left_out, MOST_NAMES)}", file=sys.stderr)
+    config = read_any_config(folder)
+    print(f"{args.repository} is in {folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
 
 
 def run_download(args: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
@@ -18,21 +17,16 @@ OLD_WEIGHTS = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
 TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
-    """A downloaded checkpoint."""
-
-    folder: Path
-    left_out: tuple[str, ...]  # names of the files of the repository that were not downloaded
-
-
-def fetch(name: str, root: Path, *, revision: str | None = None) -> Fetched:
+def fetch(name: str, root: Path, *, revision: str | None = None) -> tuple[Path, tuple[str, ...]]:
     """Download the needed files of a repository and show the progress. An interrupted download continues.
 
     Args:
         name: Name of the repository, such as Helsinki-NLP/opus-mt-en-de.
         root: The folder that will contain the new folder.
         revision: A branch, a tag or a commit; by default the newest.
+
+    Returns:
+        The new folder, and the names of the files of the repository that were not downloaded.
 
     Raises:
         CheckpointError: there is no such repository, or it cannot be reached, or the folder cannot be written.
@@ -57,7 +51,7 @@ def fetch(name: str, root: Path, *, revision: str | None = None) -> Fetched:
         raise CheckpointError(
             f"{name} could not be downloaded: {reason}. Try again; finished files are not downloaded twice."
         ) from error
-    return Fetched(folder=folder, left_out=tuple(file for file in files if file not in wanted))
+    return folder, tuple(file for file in files if file not in wanted)
 
 
 def needed(files: Sequence[str]) -> list[str]:
