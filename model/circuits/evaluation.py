@@ -30,7 +30,7 @@ class Faithfulness:
 
 
 def evaluate(
-    pairs: Sequence[Wired], scores: FloatArray, *, seed: int = 0, report: Report = lambda done, steps: None
+    pairs: Sequence[Wired], scores: FloatArray, *, report: Report = lambda done, steps: None
 ) -> tuple[Faithfulness, ...]:
     """Measure circuits that grow from the logits along the largest |scores|.
 
@@ -39,7 +39,6 @@ def evaluate(
     Args:
         pairs: Of one model and graph.
         scores: One for each edge, (E,).
-        seed: Of the random circuits.
         report: Called before each batch of runs, with the pairs that are done. An exception ends the work.
 
     Returns:
@@ -47,7 +46,7 @@ def evaluate(
     """
     graph, edges = pairs[0].graph, len(scores)
     sizes = sorted({min(edges, max(1, round(fraction * edges))) for fraction in FRACTIONS})
-    chance = np.random.default_rng(seed).random(edges, dtype=np.float32)
+    chance = np.random.default_rng(0).random(edges, dtype=np.float32)
     circuits, random = (kept_edges(grown(graph, values), sizes) for values in (scores, chance))
     ends = np.array([[False], [True]]).repeat(edges, axis=1)
     kept = np.concatenate([ends, circuits, random, ~circuits])

@@ -94,15 +94,12 @@ class Circuit:
         return {**asdict(self), "edges": edges, "backups": backups}
 
 
-def find_circuit(
-    checkpoint: Loaded, pairs: TextPairs, *, seed: int = 0, report: Report = lambda done, steps: None
-) -> Circuit:
+def find_circuit(checkpoint: Loaded, pairs: TextPairs, *, report: Report = lambda done, steps: None) -> Circuit:
     """Find the edges that make the difference between each text and its donor.
 
     Args:
         checkpoint: Of any task; never changed.
         pairs: (text, donor). Several pairs are of one task, such as rephrasings.
-        seed: Of the random circuits.
         report: Called between the steps, four for each pair. An exception ends the work.
 
     Raises:
@@ -149,7 +146,7 @@ def find_circuit(
     for head in strongest_heads(graph, scores, listed):
         report(done, steps)
         backups += backups_of(wired, head, scores)
-    faithfulness = evaluate(wired, scores, seed=seed, report=lambda at, _: report(done + at, steps))
+    faithfulness = evaluate(wired, scores, report=lambda at, _: report(done + at, steps))
     return Circuit(
         tasks=tuple(map(task_of, pairs, wired)),
         all_edges=len(edges),

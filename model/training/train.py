@@ -65,17 +65,10 @@ def checkpoint_config(task: Task, figures: Mapping[str, float]) -> CheckpointCon
 class Trainer:
     """One run, step by step, from the first step to the checkpoint."""
 
-    def __init__(
-        self,
-        *,
-        task: Task,
-        folder: RunFolder,
-        accelerator: Accelerator,
-        report: Callable[[str], None] = print,
-    ) -> None:
+    def __init__(self, *, task: Task, folder: RunFolder, accelerator: Accelerator) -> None:
         self.config, self.task, self.folder = task.recipe.train, task, folder
         self.accelerator, self.main = accelerator, bool(accelerator.is_main_process)
-        self.report = report if self.main else lambda _sentence: None
+        self.report: Callable[[str], None] = print if self.main else lambda _sentence: None
         self.team, self.stop_requested = present_team(), False
         self.progress = Progress(batches_a_step=self.config.accumulate * self.team.size, files=task.files)
         self.saved_at = time.monotonic()
