@@ -187,6 +187,8 @@ class TranslationTask(Task):
 class TextTask(Task):
     """What both tasks of a classifier have: the labelled texts, the tokenizer, the batches and the model."""
 
+    make: Callable[..., Batch]
+
     def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> None:
         super().__init__(recipe, device)
         texts = read_reviews(data_root, recipe.train.corpus, "train")
@@ -199,13 +201,15 @@ class TextTask(Task):
             Examples.of(labelled_texts(t, self.tokenizers.source, max_length=longest), (LONG, SHARE))
             for t in (texts, self.valid_texts)
         )
-        self._batches, self.valid_batches = self.training_batches(train), self.validation_batches(valid)
+        self._batches = self.batches(train, self.make, self.varied if recipe.train.word_dropout else None)
+        self.valid_batches = self.batches(self.validated(valid), self.make)
 
-    def training_batches(self, texts: Examples) -> Batches[Batch]:
+    def varied(self, example: Example, draws: random.Random) -> Example:
+        """What is trained on in the place of a text, another one each time."""
         raise NotImplementedError
 
-    def validation_batches(self, texts: Examples) -> Batches[Batch]:
-        raise NotImplementedError
+    def validated(self, texts: Examples) -> Examples:
+        return texts
 
     def batches_of(self, epoch: int) -> Batches[Batch]:
         return self._batches
@@ -226,15 +230,9 @@ class ClassificationLoss(TaskLoss):
 class ClassificationTask(TextTask):
     """Classification of texts, measured by the share of right labels."""
 
-    unit, quality, loss = "texts", "valid_accuracy", ClassificationLoss
+    unit, quality, loss, make = "texts", "valid_accuracy", ClassificationLoss, ClassificationBatch.of
 
-    def training_batches(self, texts: Examples) -> Batches[Batch]:
-        return self.batches(texts, ClassificationBatch.of, self._drop if self.recipe.train.word_dropout else None)
-
-    def validation_batches(self, texts: Examples) -> Batches[Batch]:
-        return self.batches(texts, ClassificationBatch.of)
-
-    def _drop(self, example: Example, draws: random.Random) -> Example:
+    def varied(self, example: Example, draws: random.Random) -> Example:
         """Replace random words by the unknown word, so that no single word decides (Iyyer et al. 2015, section 3.2)."""
         (*words, end), shares = example
         dropout = self.recipe.train.word_dropout
@@ -266,16 +264,12 @@ class HiddenWordTask(TextTask):
     here.
     """
 
-    unit, quality, loss = "words", "valid_probability", HiddenWordLoss
+    unit, quality, loss, make = "words", "valid_probability", HiddenWordLoss, MaskedBatch.of
 
-    def training_batches(self, texts: Examples) -> Batches[Batch]:
-        return self.batches(texts, MaskedBatch.of, self._hide)
+    def validated(self, texts: Examples) -> Examples:
+        return Examples.of(self.varied(texts[i], random.Random(i)) for i in range(len(texts)))
 
-    def validation_batches(self, texts: Examples) -> Batches[Batch]:
-        hidden = Examples.of(self._hide(texts[i], random.Random(i)) for i in range(len(texts)))
-        return self.batches(hidden, MaskedBatch.of)
-
-    def _hide(self, example: Example, draws: random.Random) -> Example:
+    def varied(self, example: Example, draws: random.Random) -> Example:
         """From a text to the text with gaps, and the words that belong into the gaps."""
         words, _ = example
         dropout = self.recipe.train.word_dropout
