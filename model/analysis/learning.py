@@ -26,6 +26,7 @@ from model.trace import IfPresent, tracing
 __all__ = [
     "EXTRA_TOKENS",
     "SnapshotResult",
+    "UnreadableSnapshot",
     "list_snapshots",
     "open_snapshot",
     "run_snapshot",
@@ -46,6 +47,13 @@ class SnapshotResult:
     finished: bool  # its translation ended by itself; False: it was cut, see `EXTRA_TOKENS`
     maps: AttentionMaps  # while it is forced to write the trained model's translation
     loss: float  # of the trained model's translation, in nats per token
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnreadableSnapshot:
+    """A snapshot whose weights cannot be loaded."""
+
+    message: str  # the reason
 
 
 def list_snapshots(folder: Path) -> dict[int, Path]:

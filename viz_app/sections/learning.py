@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, list_snapshots, trained_result
+from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
 from model.config.kinds import KINDS
 from model.inference.run import Result, Run
 from viz_app.components.mounting import Data, component, labels_of, masked_out, opening, packed, tiles
@@ -73,8 +73,8 @@ def require_history(key: CheckpointKey, text: str) -> History:
     if results is None:
         end_page()
     for result in results:
-        if isinstance(result, str):
-            st.error(plain(worded(result)))
+        if isinstance(result, UnreadableSnapshot):
+            st.error(plain(worded(result.message)))
     read = {step: one for step, one in zip(steps, results, strict=True) if isinstance(one, SnapshotResult)}
     if not read:
         end_page()

@@ -20,7 +20,7 @@ from model.analysis.deletion import delete_each_word
 from model.analysis.followed import Followed
 from model.analysis.importance import all_heads
 from model.analysis.influence import influence
-from model.analysis.learning import SnapshotResult
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot
 from model.analysis.lens import EarlyReading, decoder_lens
 from model.analysis.mask_bugs import BugReport, mask_bug
 from model.analysis.padded_batch import PaddedBatch, padded_batch
@@ -302,18 +302,22 @@ def run_work(key: CheckpointKey, run: Run) -> Work[Result]:
     return ("run", key, run), in_turns(work, first=True)
 
 
-def snapshot_results_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[SnapshotResult | str] | None:
-    """What the snapshots after these steps do with a text, or why they cannot be loaded; None if one is missing."""
+def snapshot_results_of(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> list[SnapshotResult | UnreadableSnapshot] | None:
+    """What the snapshots after these steps do with a text; None if one is missing."""
     found = [known(snapshot_result_of, key, text, step) for step in steps]
-    return None if None in found else cast(list[SnapshotResult | str], found)
+    return None if None in found else cast(list[SnapshotResult | UnreadableSnapshot], found)
 
 
-def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work[list[SnapshotResult | str]]:
+def snapshots_work(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> Work[list[SnapshotResult | UnreadableSnapshot]]:
     """The job that lets each snapshot translate a text."""
     text = cut(text)
 
-    def run(report: Report) -> list[SnapshotResult | str]:
-        results: list[SnapshotResult | str] = []
+    def run(report: Report) -> list[SnapshotResult | UnreadableSnapshot]:
+        results: list[SnapshotResult | UnreadableSnapshot] = []
         for step in steps:
             report(len(results), len(steps))
             results.append(snapshot_result_of(key, text, step))

@@ -15,7 +15,7 @@ import streamlit as st
 import torch
 
 from model.analysis.followed import layer_names, run_names
-from model.analysis.learning import SnapshotResult, list_snapshots, open_snapshot, run_snapshot
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, open_snapshot, run_snapshot
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, Unused, load_checkpoint
 from model.checkpoints.languages import with_languages
 from model.config.foreign import ChatFrame, ForeignConfig
@@ -309,12 +309,12 @@ def doubt_of(key: CheckpointKey, run: Run) -> LowConfidence:
 
 
 @remembered()
-def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult | str:
+def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult | UnreadableSnapshot:
     """What one snapshot of a training run does with a text; or why its weights cannot be loaded."""
     try:
         loaded_snapshot = snapshot(key, step)
     except CheckpointError as error:
-        return error.message
+        return UnreadableSnapshot(message=error.message)
     return run_snapshot(loaded_snapshot, text, result_of(key, Run(text=text)))
 
 
