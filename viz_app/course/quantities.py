@@ -14,13 +14,12 @@ from model.analysis.importance import all_heads, gradient_importance
 from model.analysis.positions import wavelengths as waves_of
 from model.analysis.silencing import silence_each_head
 from model.analysis.statistics import cosine_similarity, entropy, metrics_of_run, rank_agreement
-from model.inference.run import Result, Run, Token
+from model.inference.run import FloatArray, Result, Run, Token
 from model.interventions import Head, Intervention
 from model.text.tokenizers import CONTINUES
 from viz_app.content.examples import BATCHES
 from viz_app.course.expressions import words
 from viz_app.course.situation import Situation, whole_number
-from viz_app.figures.style import FloatArray
 from viz_app.services.analyses import analysis_of, batch_of, bug_report_of, position_table
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.models import config_of, loaded, log_prob_of, result_of

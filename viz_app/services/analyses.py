@@ -32,13 +32,12 @@ from model.checkpoints.checkpoint import CheckpointError, Loaded
 from model.circuits.graph import graph_of
 from model.config.section import ConfigError
 from model.inference.passes import Side
-from model.inference.run import Result, Run
+from model.inference.run import FloatArray, Result, Run
 from model.inference.translate import compute
 from model.interventions import Head
 from model.messages import N_
 from model.text.pair import Text
 from viz_app.content.translation import t
-from viz_app.figures.style import FloatArray
 from viz_app.server.jobs import Report
 from viz_app.server.resources import threads
 from viz_app.server.server_state import (
