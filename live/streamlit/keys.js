@@ -119,7 +119,7 @@ function pressedOnMap(event) {
   const direction = ARROWS[event.key];
   if (direction) move(plot, map, direction);
   else if (event.key === "Escape" && positions.has(plot)) left(event);
-  else return;
+  else if (event.key !== " " || !positions.has(plot)) return; // the space bar would scroll the map away
   event.preventDefault();
   event.stopPropagation();
 }

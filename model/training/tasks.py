@@ -42,7 +42,7 @@ class Task:
 
     unit: str  # name of the items over which the loss is averaged
     quality: str  # name of the result of `measure` that decides; higher is better
-    loss: type["TaskLoss"]  # the module that is trained: from a batch to the loss, summed over its items
+    loss: type["TaskLoss"]  # makes the module that is trained: from a batch to the loss, summed over its items
     tokenizers: LearnedPair
     model_config: AnyModelConfig
     left_out = 0  # number of training examples that were too long
@@ -209,6 +209,7 @@ class TextTask(Task):
         raise NotImplementedError
 
     def validated(self, texts: Examples) -> Examples:
+        """What is validated on in the place of the texts."""
         return texts
 
     def batches_of(self, epoch: int) -> Batches[Batch]:

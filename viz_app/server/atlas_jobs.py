@@ -19,9 +19,8 @@ from model.corpora.corpora import CorpusError
 from viz_app.server.jobs import Report
 from viz_app.server.presence import Visitor
 from viz_app.server.server_state import MEGABYTE
-from viz_app.server.temporary import DiskSpace, new_folder
+from viz_app.server.temporary import DiskSpace, folder_bytes, new_folder
 from viz_app.server.training_jobs import TICK, last_line, process, progress_in
-from viz_app.server.uploads import size_of
 
 __all__ = ["OwnAtlas", "begun_atlas", "forget_atlases", "latest_atlas", "own_atlas"]
 
@@ -76,7 +75,7 @@ class OwnAtlas:
             self.run(report)
         finally:
             self.running = False
-            grown = size_of(self.data) - self.size
+            grown = folder_bytes(self.data) - self.size
             self.size += grown
             DISK.release(MOST_BYTES - grown)
             weakref.finalize(self, DISK.release, grown)

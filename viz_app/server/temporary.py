@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows has no such locks, so nothing is removed there after a kill
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DiskSpace", "new_folder", "remove_leftovers"]
+__all__ = ["DiskSpace", "folder_bytes", "new_folder", "remove_leftovers"]
 
 PREFIX = "headlight-server-"  # of the folder, and of the file beside it that is locked while its server runs
 ALIVE = ".alive"
@@ -94,6 +94,15 @@ def remove_leftovers() -> None:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while the server runs
                 remove(path)
+
+
+def folder_bytes(folder: Path) -> int:
+    """The bytes of all files in a folder. A file that a cleaning program removes meanwhile counts 0."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def remove(file: Path) -> None:

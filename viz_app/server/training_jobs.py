@@ -286,7 +286,10 @@ class Spare:
         return fresh
 
     def end(self, only: "subprocess.Popen[bytes] | None" = None) -> None:
-        """End the waiting process, or this one if it still waits. It might itself end while it receives a command."""
+        """End the waiting process, or this one if it still waits.
+
+        A process that ended itself might do so while it receives a command.
+        """
         with self._lock:
             if self._waiting is not None and only in (None, self._waiting):
                 discard(self._waiting)

@@ -20,9 +20,9 @@ from model.messages import Message
 from model.safety.folder_files import WEIGHTS, inner_folder, is_hidden, is_kept, is_of_atlas, why_no_weights
 from viz_app.server.presence import Visitor, tabs_beside
 from viz_app.server.streamlit_bridge import received_files
-from viz_app.server.temporary import DiskSpace, new_folder
+from viz_app.server.temporary import DiskSpace, folder_bytes, new_folder
 
-__all__ = ["Own", "Upload", "bound_received_files", "largest_upload", "own_of", "size_of", "unpack"]
+__all__ = ["Own", "Upload", "bound_received_files", "largest_upload", "own_of", "unpack"]
 
 MOST_FILES = 200
 CHUNK = 1 << 20  # bytes
@@ -217,14 +217,9 @@ class Upload:
         try:
             self.left_out = fill(self.folder)
         finally:
-            size = size_of(self.folder)
+            size = folder_bytes(self.folder)
             DISK.release(most - size)
             weakref.finalize(self, DISK.release, size)
-
-
-def size_of(folder: Path) -> int:
-    """The bytes of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class Own:

@@ -26,7 +26,8 @@ from model.safety.weight_files import read_header
 from viz_app.server.addresses import LOCAL
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import MODELS_SHARE
-from viz_app.server.uploads import Own, Upload, largest_upload, own_of, size_of, unpack
+from viz_app.server.temporary import folder_bytes
+from viz_app.server.uploads import Own, Upload, largest_upload, own_of, unpack
 from viz_app.session.choices import set_choice
 
 __all__ = [
@@ -110,7 +111,7 @@ def add_copy(name: str, checkpoint: Path, *, without: str, taken: Collection[str
             raise CheckpointError("{name} could not be stored. The disk may be full.", name=name) from error
         return ()
 
-    keep(name, copy, most=size_of(checkpoint), taken=taken)
+    keep(name, copy, most=folder_bytes(checkpoint), taken=taken)
 
 
 def keep(name: str, fill: Callable[[Path], tuple[str, ...]], *, most: int, taken: Collection[str]) -> None:

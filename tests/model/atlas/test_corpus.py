@@ -6,7 +6,7 @@ from model.atlas.corpus import BLOCK, Line, open_corpus
 from model.corpora.corpora import CorpusError
 
 
-def test_lines_are_numbered_as_in_the_file_and_empty_ones_are_counted(tmp_path: Path) -> None:
+def test_lines_are_numbered_as_in_the_file_and_empty_ones_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_bytes("\ufeffOne.\r\n\n  \nTwo.\tZwei.\t#12 (CC BY)\n\tonly a second\nThree.".encode())
     corpus = open_corpus(path)

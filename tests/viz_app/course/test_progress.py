@@ -2,9 +2,11 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from model.interventions import Intervention
 from viz_app.course.catalogue import ANSWER_FORMS, LESSONS
@@ -74,6 +76,20 @@ def test_the_steps_without_an_answer_are_open() -> None:
     assert open_steps(lesson, some) == [lesson.steps[1], *lesson.steps[3:]]
     every = {name: Record(first=None, answer=None) for name in ANSWER_FORMS}
     assert open_steps(lesson, every) == []
+
+
+def test_the_page_resumes_a_lesson_at_its_first_open_step_and_a_finished_one_at_the_first(
+    open_app: Callable[..., AppTest],
+) -> None:
+    lesson = LESSONS[0]
+    links = [lesson.link(step) for step in lesson.steps]
+    for answered, expected in (((links[0], links[2]), links[1]), (ANSWER_FORMS, links[0])):
+        app = open_app("lessons")
+        visit = app.session_state["lesson_visit"]
+        visit.progress = {name: Record(first=None, answer=None) for name in answered}
+        app.run()
+        app.button(key=f"open_{lesson.name}").click().run()
+        assert visit.step == expected
 
 
 PAGES = {"translate", "heads"}

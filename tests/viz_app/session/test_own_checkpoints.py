@@ -126,7 +126,7 @@ def test_a_browser_has_a_few_uploads_for_all_tabs_and_others_see_none(
     found = own_checkpoints.own_checkpoints()
     assert list(found) == [f"copy-{number}" for number in range(2, MOST + 2)]
     gc.collect()
-    assert (1 << 20) - uploads.DISK._left == MOST * own_checkpoints.size_of(small)
+    assert (1 << 20) - uploads.DISK._left == MOST * sum(path.stat().st_size for path in small.iterdir())
     server.draw("ben 1")
     assert own_checkpoints.own_checkpoints() == {}
     assert all(folder.exists() for folder in found.values())
@@ -182,7 +182,7 @@ def test_a_reload_keeps_own_checkpoints(
         shutil.copytree(BUNDLED / NAME, folder, dirs_exist_ok=True)
         return ()
 
-    OWN[app.session_state["visitor"]].uploads = (Upload("kept-here", fill, most=0),)
+    OWN[app.session_state["visitor"]].uploads = (Upload("kept-here", fill, most=100 << 20),)
     again = open_app(checkpoint="kept-here", text="Ein Hund.")
     assert again.session_state["checkpoint"] == "kept-here"
     assert not again.error
