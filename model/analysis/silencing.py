@@ -250,7 +250,10 @@ def decisive_heads(text: Followed, *, report: Report = lambda done, runs: None) 
         return compute(text.checkpoint, run).text != text.result.text
 
     silenced = next(filter(changes, (*alone, *together)), frozenset())
-    for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced
-        if len(silenced) > 1 and changes(silenced - {head}):
-            silenced -= {head}
+    before = len(silenced) + 1
+    while 1 < len(silenced) < before:  # without one head, another one may be superfluous too
+        before = len(silenced)
+        for head in [head for head in reversed(heads) if head in silenced]:
+            if len(silenced) > 1 and changes(silenced - {head}):
+                silenced -= {head}
     return silenced

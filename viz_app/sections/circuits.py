@@ -381,18 +381,23 @@ def draw_edge(key: CheckpointKey, pairs: TextPairs, one: FoundEdge) -> None:
     )
     effects = analysis_of(effects_by_position, key, text, donor, one.edge.code)
     at, result = int(np.abs(effects).argmax()), models.result_of(key, Run(text=text))
-    in_encoder = one.edge.sender.stack == "encoder"
-    token = (result.source if in_encoder else result.read)[at].label
+    is_written = bool(result.source) and one.edge.sender.stack == "decoder"
+    token = (result.written if is_written else result.source or result.read)[at].label
     values = {
         "n": at + 1,
         "token": isolated(token),
         "effect": decimal(float(effects[at]), digits=3, signed=True),
     }
-    largest = (
-        t("Of all positions, its effect is largest at token {n} (“{token}”): {effect}.", **values)
-        if len(pairs) == 1
-        else t("In pair 1, its effect is largest at token {n} (“{token}”): {effect}.", **values)
-    )
+    if len(pairs) == 1 and is_written:
+        largest = t(
+            "Of all positions, its effect is largest where token {n} (“{token}”) is written: {effect}.", **values
+        )
+    elif len(pairs) == 1:
+        largest = t("Of all positions, its effect is largest at token {n} (“{token}”): {effect}.", **values)
+    elif is_written:
+        largest = t("In pair 1, its effect is largest where token {n} (“{token}”) is written: {effect}.", **values)
+    else:
+        largest = t("In pair 1, its effect is largest at token {n} (“{token}”): {effect}.", **values)
     section(edge_name(one), sentences([score, real, largest]))
     heads = [head for head in (one.edge.sender.as_head, one.edge.receiver.as_head) if head]
     if heads:

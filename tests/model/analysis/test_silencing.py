@@ -1,6 +1,7 @@
 """What each head does for a translation is measured in batches of a bounded size."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,16 @@ from model.analysis.silencing import (
     MAX_LOG_PROBS,
     MAX_TOKENS,
     Measured,
+    decisive_heads,
     rows_per_batch,
     silence_each_head,
     silence_rows,
 )
+from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.opening import open_checkpoint, open_translator
-from model.inference.translate import translate
-from model.interventions import ablate_heads
+from model.inference.run import Run
+from model.inference.translate import compute, translate
+from model.interventions import Intervention, ablate_heads
 from model.trace import hook_name, tracing
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
@@ -61,3 +65,13 @@ def test_a_text_changes_where_a_search_with_the_rules_of_the_model_changes_it(fa
         changed = translate(checkpoint, text, edits={name: ablate_heads([head.head])})
         expected = first_difference(translation, changed)
         assert effects.positions[head.kind][head.layer, head.head] == (-1 if expected is None else expected)
+
+
+def test_no_head_of_a_decisive_group_is_superfluous(toys: Callable[[str], Path]) -> None:
+    """Without one head of a group, another one may be superfluous too."""
+    checkpoint = load_checkpoint(toys("words"))
+    for text in (f"The {who} plays in the garden." for who in ("woman", "man", "girl", "boy", "child", "teacher")):
+        found = follow(checkpoint, text)
+        group = decisive_heads(found)
+        for fewer in {group - {head} for head in group} if len(group) > 1 else ():
+            assert compute(checkpoint, Run(text=text, changes=Intervention(ablated=fewer))).text == found.result.text
