@@ -80,7 +80,7 @@ def draw_head_map(
         window.of_axes(axes),
         window.of(allowed),
         key=key,
-        on_cell=choose and (lambda query, key: choose(query + rows, key + columns)),
+        on_cell=choose and (lambda row, column: choose(row + rows, column + columns)),
         **how,
     )
     if not linked:

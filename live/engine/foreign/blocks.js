@@ -72,8 +72,8 @@ const OUR_NAME = /^(\w+coder)\.(?:layers\.(\d+)\.)?(?:(\w+)\.)?(\w+)\.(\w+)$/;
 const JOINED = ["query", "key", "value"];
 
 /**
- * Where a tensor is in a file of another library: its name there, which may be one of BERT's of 2019, and which part of
- * the stored tensor it is. Other names than ours, such as those of the way to the logits, stay.
+ * Where a tensor is in a file of another library: its name there, and which part of the stored tensor it is. Old files
+ * of BERT have other names. Names that are not ours, such as those of the way to the logits, stay.
  * @param {Weights} weights @param {Layout} layout @param {Sizes} config @returns {Weights["place"]}
  */
 export function tensorPlaces({ entries }, { names, stacks, joined, root }, { d_model: D, head_width: K, ...config }) {
